@@ -1,7 +1,7 @@
 import { batch, signal } from '@preact/signals'
 import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { needsToken, session } from './api.ts'
-import { shareConnections, tellTabs } from './tabs.ts'
+import { shareConnections, tellTabs } from './browser-tabs.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
 
 /** The one stream of everything that the host announces. */

@@ -1,7 +1,7 @@
 import { pluginPath } from '../base/router.ts'
 import type { PluginStateAt } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { useGrowing } from '../parts/growing.tsx'
+import { useInfiniteScroll } from '../parts/infinite-scroll.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 
 interface EveryPluginProps {
@@ -13,7 +13,7 @@ interface EveryPluginProps {
 }
 
 export function EveryPlugin({ title, states, changed }: EveryPluginProps) {
-  const { shown, end } = useGrowing(states?.length ?? 0)
+  const { shown, end } = useInfiniteScroll(states?.length ?? 0)
   return (
     <section class="panel list-panel">
       <h2>{title}</h2>

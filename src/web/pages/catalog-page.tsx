@@ -5,7 +5,7 @@ import type { CatalogEntry } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { useGrowing } from '../parts/growing.tsx'
+import { InfiniteList } from '../parts/infinite-scroll.tsx'
 import { Page } from '../parts/page.tsx'
 import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
@@ -36,7 +36,6 @@ export function CatalogPage() {
       (tag === '' || entry.tags.includes(tag)) &&
       fitsSearch(wanted, [entry.fullId, entry.name, entry.description, entry.author, ...entry.tags]),
   )
-  const growing = useGrowing(shown.length)
   return (
     <Page
       title="Catalog"
@@ -64,17 +63,16 @@ export function CatalogPage() {
           )}
         </Empty>
       ) : null}
-      <ul class="cards" aria-label="Plugins on offer">
-        {shown.slice(0, growing.shown).map((entry) => (
+      <InfiniteList class="cards" label="Plugins on offer" items={shown}>
+        {(entry) => (
           <Offer
             key={`${entry.repository} ${entry.fullId}`}
             entry={entry}
             doing={busy.value.get(entry.fullId) ?? ''}
             onChange={setChange}
           />
-        ))}
-      </ul>
-      {growing.end}
+        )}
+      </InfiniteList>
       {change === undefined ? null : <ChangeDialog change={change} onClose={() => setChange(undefined)} />}
     </Page>
   )

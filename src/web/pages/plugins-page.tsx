@@ -4,7 +4,7 @@ import type { Plugin } from '../base/types.ts'
 import { compareText, countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { useGrowing } from '../parts/growing.tsx'
+import { InfiniteList } from '../parts/infinite-scroll.tsx'
 import { Page } from '../parts/page.tsx'
 import { PluginSwitch } from '../parts/plugin-switch.tsx'
 import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
@@ -53,22 +53,10 @@ export function PluginsPage() {
       {all !== undefined && all.size > 0 && shown.length === 0 ? (
         <Empty>No plugin fits the search.</Empty>
       ) : null}
-      <PluginList items={shown} />
+      <InfiniteList class="rows" label="Installed plugins" items={shown}>
+        {(plugin) => <PluginRow key={plugin.id} plugin={plugin} />}
+      </InfiniteList>
     </Page>
-  )
-}
-
-function PluginList({ items }: { items: readonly Plugin[] }) {
-  const { shown, end } = useGrowing(items.length)
-  return (
-    <>
-      <ul class="rows" aria-label="Installed plugins">
-        {items.slice(0, shown).map((plugin) => (
-          <PluginRow key={plugin.id} plugin={plugin} />
-        ))}
-      </ul>
-      {end}
-    </>
   )
 }
 

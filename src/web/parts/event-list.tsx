@@ -1,7 +1,7 @@
 import { detailOf, dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
 import type { JournalEvent } from '../base/types.ts'
 import { breakable } from './breakable.tsx'
-import { useGrowing } from './growing.tsx'
+import { InfiniteList } from './infinite-scroll.tsx'
 import { StateChip } from './state-chip.tsx'
 
 interface EventListProps {
@@ -12,19 +12,10 @@ interface EventListProps {
 
 /** A part of the journal. */
 export function EventList({ events, withPlugin }: EventListProps) {
-  const { shown, end } = useGrowing(events.length, 60)
   return (
-    <>
-      <ul class="event-list" aria-label="Events, newest first">
-        {events
-          .slice(-shown)
-          .reverse()
-          .map((event) => (
-            <EventLine key={event.seq} event={event} withPlugin={withPlugin} />
-          ))}
-      </ul>
-      {end}
-    </>
+    <InfiniteList class="event-list" label="Events, newest first" items={events.toReversed()} step={60}>
+      {(event) => <EventLine key={event.seq} event={event} withPlugin={withPlugin} />}
+    </InfiniteList>
   )
 }
 

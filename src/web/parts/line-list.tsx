@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useGrowing } from './growing.tsx'
+import { useInfiniteScroll } from './infinite-scroll.tsx'
 
 /** Lines at first; more come as one scrolls on. Many lines that all move are what makes a page stutter. */
 const firstLines = 40
@@ -15,7 +15,7 @@ interface LineListProps<Item> {
 
 /** The end of something that goes on and on. */
 export function LineList<Item>({ label, items, keyOf, line }: LineListProps<Item>) {
-  const { shown, end, reset } = useGrowing(items.length, firstLines)
+  const { shown, end, reset } = useInfiniteScroll(items.length, firstLines)
   return (
     <ul
       class="lines"

@@ -6,7 +6,7 @@ import { Failure, ReadState } from '../parts/feedback.tsx'
 import { tell } from '../store/notices.ts'
 import { useSubmit } from '../parts/use-submit.ts'
 import { putPlugin } from '../store/plugins.ts'
-import { replaceSeen } from '../store/replace-seen.ts'
+import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
 import { useRemote } from '../store/remote.ts'
 import { limitName, limitText } from './limit-words.ts'
 
@@ -27,7 +27,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
       described.flatMap(({ name }) => (textOf(name).trim() === '' ? [] : [[name, Number(textOf(name))]])),
     )
     putPlugin(
-      await replaceSeen(
+      await replaceIfUnchanged(
         plugin,
         (seen) => seen.limits.set,
         (revision) => send<Plugin>('PUT', pluginApi(plugin.id, '/limits'), { limits }, revision),

@@ -4,7 +4,7 @@ import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { useGrowing } from '../parts/growing.tsx'
+import { InfiniteList } from '../parts/infinite-scroll.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { useObjects } from '../store/values.ts'
 
@@ -15,7 +15,6 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
   const paths = [...objects.keys()]
     .filter((path) => `${path} ${valueText(objects.get(path))}`.toLowerCase().includes(text))
     .sort()
-  const growing = useGrowing(paths.length)
   return (
     <section class="panel">
       <h2>Objects</h2>
@@ -30,15 +29,14 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
         </Empty>
       )}
       {objects.size > 0 && paths.length === 0 ? <Empty>No object fits the search.</Empty> : null}
-      <ul class="objects" aria-label="Objects">
-        {paths.slice(0, growing.shown).map((path) => (
+      <InfiniteList class="objects" label="Objects" items={paths}>
+        {(path) => (
           <li key={path}>
             <h3 class="id">{breakable(path)}</h3>
             <ObjectValue value={objects.get(path)} />
           </li>
-        ))}
-      </ul>
-      {growing.end}
+        )}
+      </InfiniteList>
     </section>
   )
 }

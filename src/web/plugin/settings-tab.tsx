@@ -5,7 +5,7 @@ import { Empty, Failure } from '../parts/feedback.tsx'
 import { tell } from '../store/notices.ts'
 import { useSubmit } from '../parts/use-submit.ts'
 import { plugins, putPlugin } from '../store/plugins.ts'
-import { replaceSeen } from '../store/replace-seen.ts'
+import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
 import {
   type Difference,
   differences,
@@ -42,7 +42,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
 
   async function save(): Promise<void> {
     if (problem !== '') return
-    const saved = await replaceSeen(
+    const saved = await replaceIfUnchanged(
       plugin,
       (seen) => seen.config,
       (revision) => send<Plugin>('POST', pluginApi(id, '/config'), { config }, revision),

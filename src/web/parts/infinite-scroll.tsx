@@ -1,9 +1,10 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 
-interface Growing {
+interface InfiniteScroll {
   shown: number
   /** To be placed behind the last item. */
-  end: preact.ComponentChild
+  end: ComponentChildren
   /** Back to the first few, when one has gone back to the beginning. */
   reset(): void
 }
@@ -12,7 +13,7 @@ interface Growing {
  * How many items of a long list to show: it grows as its end comes into view, so that a list of hundreds
  * costs no more than a screenful.
  */
-export function useGrowing(total: number, step = 25): Growing {
+export function useInfiniteScroll(total: number, step = 25): InfiniteScroll {
   const [shown, setShown] = useState(step)
   const element = useRef<HTMLDivElement>(null)
   const more = shown < total
@@ -29,4 +30,26 @@ export function useGrowing(total: number, step = 25): Growing {
     return () => observer.disconnect()
   }, [more, shown, step])
   return { shown, end: more ? <div ref={element} class="list-end" /> : null, reset: () => setShown(step) }
+}
+
+interface InfiniteListProps<Item> {
+  class: string
+  label: string
+  items: readonly Item[]
+  /** How many come at a time. */
+  step?: number
+  children(item: Item): ComponentChildren
+}
+
+/** A list that grows as one scrolls on. */
+export function InfiniteList<Item>({ class: name, label, items, step, children }: InfiniteListProps<Item>) {
+  const { shown, end } = useInfiniteScroll(items.length, step)
+  return (
+    <>
+      <ul class={name} aria-label={label}>
+        {items.slice(0, shown).map(children)}
+      </ul>
+      {end}
+    </>
+  )
 }

@@ -9,7 +9,7 @@ const mostTries = 5
  * Has the host replace something of a plugin as a whole, if that is still as this page has seen it: what somebody else has
  * changed meanwhile, or while this page was cut off, would be lost. `part`: what is replaced. Throws what the host refused.
  */
-export async function replaceSeen(
+export async function replaceIfUnchanged(
   seen: Plugin,
   part: (plugin: Plugin) => unknown,
   replace: (revision: number) => Promise<Plugin>,
