@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
-import type { Page } from 'playwright-core'
 import { assertAccessible } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
-import type { TestHost } from '../helpers/test-host.ts'
 import {
   heading,
   lamp,

@@ -56,6 +56,8 @@ export class ApiError extends Error {
   }
 }
 
+type Refusal = Omit<Static<typeof ProblemAnswer>, 'code'> & { code: string }
+
 interface RequestOptions {
   body?: unknown
   signal?: AbortSignal
@@ -138,7 +140,7 @@ async function ask<T>(
     throw unanswered(0, deadline.aborted)
   }
   if (answer.ok) return { body: content as T, headers: answer.headers }
-  const problem = (isJson ? content : {}) as Partial<Static<typeof ProblemAnswer>>
+  const problem = (isJson ? content : {}) as Partial<Refusal>
   const isLate = lateStatuses.has(answer.status)
   // Without a code it is no answer of the host's.
   if (problem.code === undefined && (isLate || awayStatuses.has(answer.status)))
