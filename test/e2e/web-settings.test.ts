@@ -308,3 +308,27 @@ test(
     assert.deepEqual((await host.request('GET', doorPath)).body.config, {})
   },
 )
+
+test(
+  'a field of several lines, and a switch, look and say that they are required as others do',
+  options,
+  async (context) => {
+    const fields = [
+      { key: 'name', type: 'string', label: 'Name', required: true },
+      { key: 'rules', type: 'text', label: 'Rules', required: true },
+      { key: 'loud', type: 'boolean', label: 'Loud', required: true },
+    ]
+    const form = { id: 'form', lua: 'Plugin:new("form")', manifest: { configSchema: fields } }
+    const host = await lampHost(context, { plugins: [form] })
+    await install(host, '@fixtures/form')
+    const { page } = await open(context, host, { theme: 'dark', width: 390 })
+    await page.goto('/plugins/@fixtures/form/settings')
+    await page.getByText('Rules is required.', { exact: true }).waitFor()
+    assert.equal(await page.getByText('(required)').count(), fields.length)
+    const looks = await page.evaluate<object[]>(`['input', 'textarea'].map((name) => {
+    const style = getComputedStyle(document.querySelector('.field ' + name))
+    return ['backgroundColor', 'borderColor', 'borderRadius', 'paddingLeft', 'boxShadow'].map((each) => style[each])
+  })`)
+    assert.deepEqual(looks[1], looks[0])
+  },
+)

@@ -65,7 +65,7 @@ export function FieldFrame(props: FieldFrameProps) {
   return (
     <div class={shape}>
       {bare ? (
-        <span class="label">{field.label}</span>
+        <span class="label">{name}</span>
       ) : (
         <label class="label" for={id}>
           {name}
