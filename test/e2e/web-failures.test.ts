@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../helpers/until.ts'
 import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
 
 /** What a page says of something that it cannot read, and what it does about it. */
@@ -103,4 +104,23 @@ test('a page that is read again and again waits for an answer that takes long', 
   release()
   await page.getByText('All is well').waitFor()
   await page.unrouteAll({ behavior: 'wait' })
+})
+
+test('what fails again and again is told once', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await open(context, host)
+  await page.clock.install()
+  let asked = 0
+  page.on('request', (request) => {
+    if (request.url().endsWith('/api/system')) asked += 1
+  })
+  await failing(page, /\/api\/system$/)
+  await page.goto('/plugins')
+  const notices = page.locator('.notice')
+  await notices.first().waitFor()
+  for (let before = asked; asked < 4; before = asked) {
+    await page.clock.fastForward('00:04')
+    await until('another try', () => Promise.resolve(asked > before))
+  }
+  assert.deepEqual(await notices.allInnerTexts(), ['Something broke on purpose.\n✕'])
 })

@@ -17,7 +17,9 @@ let nextKey = 0
 
 export function tell(text: string, options: { failed?: boolean } = {}): void {
   const notice = { key: (nextKey += 1), text, failed: options.failed === true }
-  notices.value = [...notices.value, notice].slice(-3)
+  // What is tried again and again fails with the same words each time.
+  const others = notices.value.filter((other) => other.text !== text)
+  notices.value = [...others, notice].slice(-3)
   if (!notice.failed) setTimeout(() => closeNotice(notice.key), showTime)
 }
 
