@@ -4,11 +4,11 @@ import type { JournalEvent } from '../base/types.ts'
 import { countOf, detailOf, eventInWords, originInWords } from '../base/words.ts'
 import { EventList } from '../parts/event-list.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
-import { tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
 import { journal, pageSize, reachBack } from '../store/journal.ts'
+import { tellFailure } from '../store/notices.ts'
 
 const origins = ['http', 'mqtt', 'supervisor', 'startup', 'shutdown', 'file']
 

@@ -5,9 +5,9 @@ import { countOf, dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { ConfirmDialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Note, ReadState } from '../parts/feedback.tsx'
-import { tell, tellFailure } from '../store/notices.ts'
 import { Page } from '../parts/page.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
+import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
 
 interface Answer {

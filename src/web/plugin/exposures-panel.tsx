@@ -3,9 +3,9 @@ import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
-import { tell } from '../store/notices.ts'
 import { ValueInput } from '../parts/value-input.tsx'
 import { useExposures } from '../store/exposures.ts'
+import { tell } from '../store/notices.ts'
 import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-feature.ts'
 
 /** What the plugin shows to Home Assistant, and here. */

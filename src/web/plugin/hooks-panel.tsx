@@ -5,8 +5,8 @@ import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { ConfirmDialog } from '../parts/dialog.tsx'
 import { ReadState } from '../parts/feedback.tsx'
-import { tell } from '../store/notices.ts'
 import { busy, renewHookSecret } from '../store/commands.ts'
+import { tell } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
 
 const authWords: Readonly<Record<HookView['auth'], string>> = {
