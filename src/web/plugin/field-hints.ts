@@ -31,8 +31,8 @@ function bounds(least: number | null, most: number | null, noun: string): string
 }
 
 /** A variable that could be read, were it allowed. Where it is required, the message below the field says so. */
-export function unreadVariable(plugin: Plugin | undefined, pointer: string, { required }: Field): string[] {
+export function unreadVariable(plugin: Plugin, pointer: string, { required }: Field): string[] {
   const path = pointer.replace('/config/', '').replaceAll(/\/\d+/g, '[]').replaceAll('/', '.')
-  const refused = plugin?.environment.refused.find(({ key }) => key === path)
+  const refused = plugin.environment.refused.find(({ key }) => key === path)
   return refused === undefined || required ? [] : [`Not from the environment: ${refused.message}.`]
 }

@@ -5,7 +5,7 @@ import { isWithin } from './setting-places.ts'
 
 /** What every part of one form of settings knows, however deep it is. */
 interface SettingsForm {
-  plugin: Plugin | undefined
+  plugin: Plugin
   /** What is wrong with the value at a pointer; empty: nothing. */
   messageFor(pointer: string): string
   /** Whether something is wrong with it, or within it. */
@@ -25,10 +25,10 @@ export function formOf(plugin: Plugin, check: ConfigCheck | undefined): Settings
   }
 }
 
-export const FormContext = createContext<SettingsForm>({
-  plugin: undefined,
-  messageFor: () => '',
-  isWrong: () => false,
-})
+export const FormContext = createContext<SettingsForm | undefined>(undefined)
 
-export const useForm = (): SettingsForm => useContext(FormContext)
+export function useForm(): SettingsForm {
+  const form = useContext(FormContext)
+  if (form === undefined) throw new Error('A setting stands outside of its form.')
+  return form
+}
