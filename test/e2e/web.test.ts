@@ -231,6 +231,7 @@ for (const view of views) {
         await page.goto(path)
         await heading(page, title).waitFor()
         await page.getByText('Live', { exact: true }).waitFor()
+        await page.getByRole('button', { name: /^Theme: / }).waitFor()
         await page
           .locator('[role=status]', { hasText: /^Reading/ })
           .first()

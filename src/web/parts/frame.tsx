@@ -52,7 +52,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
         </p>
         <button type="button" class="quiet" onClick={nextTheme}>
           <Icon name="theme" />
-          <span class="wide">Theme: {themeWords[theme.value]}</span>
+          <span class="narrow-hidden">Theme: {themeWords[theme.value]}</span>
           <span class="hidden">. Change the theme</span>
         </button>
         {canLogOut.value ? (
