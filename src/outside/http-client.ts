@@ -1,8 +1,7 @@
 import type { Clock } from '../base/time/clock.ts'
-import { messageOf } from '../base/problem.ts'
+import { createKeyedSemaphore } from '../base/semaphore.ts'
 import { bodyLimits, type HttpAnswer, type HttpRequest } from '../schema/outside/outside.ts'
 import { defaultPluginLimits } from '../schema/plugin/plugin-limits.ts'
-import { createConcurrencyLimiter } from './concurrency-limiter.ts'
 import { type CookieJars } from './cookie-jars.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { BodyError, decodeBody, readBody } from './http-body.ts'
@@ -77,7 +76,7 @@ export function createHttpClient({
 }: HttpClientSettings): HttpClient {
   const agents = createHttpAgents(environment, own)
   const open = createAnswerOpener({ agents, hostVersion, rewrite, jars })
-  const limiter = createConcurrencyLimiter({ waiting: requestsWaiting })
+  const places = createKeyedSemaphore(requestsWaiting)
   const controllers = new Set<AbortController>()
   const running = new Set<Promise<HttpAnswer>>()
   let closed = false
@@ -117,23 +116,28 @@ export function createHttpClient({
     }
   }
 
-  async function timed(
+  async function inTurn(
     plugin: string,
     request: HttpRequest,
     signal: AbortSignal,
-    connect: Connect,
+    { connect, httpRequests }: HttpAllowance,
   ): Promise<HttpAnswer> {
+    const leave = await places.take(plugin, httpRequests)
+    if (leave === undefined)
+      return { ...failure(`too many requests are waiting: at most ${requestsWaiting}`), elapsed: 0 }
     const begun = clock.monotonic()
-    const outcome = await attempt(plugin, request, signal, connect)
-    return { ...outcome, elapsed: Math.round(clock.monotonic() - begun) }
+    try {
+      const outcome = await attempt(plugin, request, signal, connect)
+      return { ...outcome, elapsed: Math.round(clock.monotonic() - begun) }
+    } finally {
+      leave()
+    }
   }
 
   return {
     open,
-    request(plugin, request, signal, { connect, httpRequests } = anywhere) {
-      const answer = limiter
-        .run(plugin, httpRequests, () => timed(plugin, request, signal, connect))
-        .catch((error: unknown): HttpAnswer => ({ ...failure(messageOf(error)), elapsed: 0 }))
+    request(plugin, request, signal, allowed = anywhere) {
+      const answer = inTurn(plugin, request, signal, allowed)
       running.add(answer)
       void answer.then(() => running.delete(answer))
       return answer

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
+import { createKeyedSemaphore } from '../../base/semaphore.ts'
 import { createTurnLimiter } from './turn-limiter.ts'
 
 /** Requests of one plugin that are read, handled or answered at one time. */
@@ -22,69 +23,31 @@ export interface HookPlaces {
   take(plugin: string, signal: AbortSignal): Promise<() => void>
 }
 
-interface Queue {
-  underWay: number
-  waiting: Set<() => void>
-}
-
 export function createHookPlaces(clock: Clock): HookPlaces {
-  const queues = new Map<string, Queue>()
+  const places = createKeyedSemaphore(hooksWaiting)
   const turns = createTurnLimiter(hooksInTurn)
   let all = 0
 
-  function leave(plugin: string, queue: Queue): void {
-    const [next] = queue.waiting
-    // The place goes from hand to hand: nobody who comes later gets in between.
-    if (next !== undefined) {
-      queue.waiting.delete(next)
-      next()
-      return
-    }
-    queue.underWay -= 1
-    if (queue.underWay === 0) queues.delete(plugin)
-  }
-
-  function waitIn(queue: Queue, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const settle = (): void => {
-        deadline.cancel()
-        signal.removeEventListener('abort', giveUp)
-      }
-      const begin = (): void => {
-        settle()
-        resolve()
-      }
-      const giveUp = (): void => {
-        settle()
-        queue.waiting.delete(begin)
-        reject(tooMany())
-      }
-      const deadline = clock.schedule(patience, giveUp)
-      signal.addEventListener('abort', giveUp, { once: true })
-      queue.waiting.add(begin)
-    })
-  }
-
   return {
     async take(plugin, signal) {
-      const queue = queues.get(plugin) ?? { underWay: 0, waiting: new Set() }
-      if (all >= hooksAtOnce || queue.waiting.size >= hooksWaiting) throw tooMany()
-      queues.set(plugin, queue)
+      if (all >= hooksAtOnce) throw tooMany()
       all += 1
-      try {
-        if (queue.underWay < hooksUnderWay) queue.underWay += 1
-        else await waitIn(queue, signal)
-        await turns.pass()
-      } catch (error) {
+      const leave = await places.take(plugin, hooksUnderWay, (giveUp) => {
+        const deadline = clock.schedule(patience, giveUp)
+        signal.addEventListener('abort', giveUp, { once: true })
+        return () => {
+          deadline.cancel()
+          signal.removeEventListener('abort', giveUp)
+        }
+      })
+      if (leave === undefined) {
         all -= 1
-        throw error
+        throw tooMany()
       }
-      let left = false
+      await turns.pass()
       return () => {
-        if (left) return
-        left = true
         all -= 1
-        leave(plugin, queue)
+        leave()
       }
     },
   }

@@ -1,3 +1,4 @@
+import { createSemaphore } from '../../base/semaphore.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
@@ -48,21 +49,4 @@ function neighbours(
     }
   }
   return before
-}
-
-/** Lets so many tasks run at a time; the others wait in turn. */
-export function createSemaphore(count: number): (task: () => Promise<void>) => Promise<void> {
-  let free = count
-  const waiting: (() => void)[] = []
-  return async (task) => {
-    if (free > 0) free -= 1
-    else await new Promise<void>((resolve) => waiting.push(resolve))
-    try {
-      await task()
-    } finally {
-      const next = waiting.shift()
-      if (next === undefined) free += 1
-      else next()
-    }
-  }
 }

@@ -1,3 +1,4 @@
+import { createSemaphore } from '../../base/semaphore.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -10,7 +11,7 @@ import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
-import { createSemaphore, inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
+import { inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
 import type { Reconciler } from './reconciler.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
