@@ -8,6 +8,7 @@ import {
 } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
+import { guardLookup } from '../base/network/guarded-lookup.ts'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 import { createSharedLookup } from './shared-lookup.ts'
 
@@ -87,16 +88,10 @@ export function createOwnListeners({
     return isOwnListener(host, port, { ports: ports(), addresses }) ? refused(host) : undefined
   }
 
-  const guardedLookup: LookupFunction = (hostname, options, callback) => {
-    lookup(hostname, options, (error, found, family) => {
-      // After an error there may be nothing, whatever the type says.
-      const all =
-        error !== null ? [] : typeof found === 'string' ? [found] : found.map(({ address }) => address)
-      const own = [...addresses()]
-      if (all.some((address) => isThisMachine(address, own))) callback(refused(hostname), '', family)
-      else callback(error, found, family)
-    })
-  }
+  const guardedLookup = guardLookup(lookup, (found, hostname) => {
+    const own = [...addresses()]
+    return found.some((address) => isThisMachine(address, own)) ? refused(hostname) : undefined
+  })
 
   function elsewhere<T extends ElsewhereOptions>(options: T, open: (options: T) => Socket): Socket {
     const reason = refusal(options.host, options.port)

@@ -4,6 +4,7 @@ import { Agent as SecureAgent, request as requestSecurely } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
 import { pipeline, type Readable } from 'node:stream'
 import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
+import { guardLookup } from '../base/network/guarded-lookup.ts'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 import { systemErrorCode } from '../base/problem.ts'
 import { SourceError } from './source.ts'
@@ -67,21 +68,12 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
         reject(refusal)
         return
       }
-      const guardedLookup: LookupFunction = (hostname, options, callback) => {
-        lookup(hostname, options, (error, found, family) => {
-          const all =
-            error !== null ? [] : typeof found === 'string' ? [found] : found.map((one) => one.address)
-          const reason = all.map(refuse).find((one) => one !== undefined)
-          if (reason === undefined) callback(error, found, family)
-          else callback(reason, '', family)
-        })
-      }
       const secure = address.protocol === 'https:'
       let answered = false
       const asked = (secure ? requestSecurely : request)(address, {
         agent: kept && agents[secure ? 'https:' : 'http:'],
         headers: { ...headers, 'accept-encoding': 'gzip, deflate, br' },
-        lookup: guardedLookup,
+        lookup: guardLookup(lookup, (found) => found.map(refuse).find((reason) => reason !== undefined)),
         signal,
       })
       // One that was kept was opened for another question, perhaps to an address that is not to be asked this one.
