@@ -10,6 +10,7 @@ import { Permissions } from '../manifest/permissions.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from '../plugin/plugin.ts'
 import { SafeMode } from './system.ts'
 import { LimitDescription } from '../plugin/plugin-limits.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /**
  * Bodies, queries and answers of the HTTP API (contract, section 3). Requests are checked against these,
@@ -20,9 +21,9 @@ const problemCodes = Object.keys(problemTable) as ProblemCode[]
 
 /** A misspelled member of a command would be a command that does something else: it is refused by name. */
 const strict = { additionalProperties: false }
-const Text = Type.Union([Type.String(), Type.Null()])
+const Text = nullable(Type.String())
 const OptionalText = Type.Optional(
-  Type.Union([Type.String({ minLength: 1, maxLength: 256 }), Type.Null()], {
+  nullable(Type.String({ minLength: 1, maxLength: 256 }), {
     description: 'A text of 1 to 256 characters, or null',
   }),
 )
@@ -76,7 +77,7 @@ export const RepositoryBody = Type.Object(
     name: RepositoryName,
     url: Type.String({ minLength: 1, maxLength: 2_048 }),
     publicKey: Type.Optional(
-      Type.Union([Type.String({ minLength: 1, maxLength: 2_048 }), Type.Null()], {
+      nullable(Type.String({ minLength: 1, maxLength: 2_048 }), {
         description:
           'The line of a public key of minisign that it is pinned to, or null; without it, a known pin stays',
       }),
@@ -146,8 +147,8 @@ export const JournalEventAnswer = Type.Object({
   by: Origin,
   data: Type.Record(Type.String(), Type.Unknown()),
   state: Type.String({ description: 'State of the plugin, or of the host, after the event' }),
-  host: Type.Union([Type.String(), Type.Null()], { description: 'The host of the fleet that wrote it' }),
-  epoch: Type.Union([Type.Integer(), Type.Null()], { description: 'Under which that host had the plugin' }),
+  host: nullable(Type.String(), { description: 'The host of the fleet that wrote it' }),
+  epoch: nullable(Type.Integer(), { description: 'Under which that host had the plugin' }),
 })
 export const HistoryAnswer = Type.Object({ events: Type.Array(JournalEventAnswer) })
 export const StateAtAnswer = Type.Object({
@@ -159,7 +160,7 @@ export const StateAtAnswer = Type.Object({
       enabled: Type.Boolean(),
       version: Text,
       revision: Type.Integer(),
-      error: Type.Union([PluginError, Type.Null()]),
+      error: nullable(PluginError),
     }),
   ),
 })
@@ -191,7 +192,7 @@ export const MachinesAnswer = Type.Object({ machines: Type.Array(Type.String()) 
 export const MachineAnswer = Type.Record(Type.String(), Type.Unknown(), {
   description: 'A machine definition as XState takes it; guards and actions by name',
 })
-const NamespaceHeldBy = Type.Union([Type.String(), Type.Null()], {
+const NamespaceHeldBy = nullable(Type.String(), {
   description:
     'Another repository that the namespace belongs to: this one has to be named to install from it',
 })
@@ -209,7 +210,7 @@ export const CatalogAnswer = Type.Object({
       installedVersion: Text,
       updateAvailable: Type.Boolean(),
       compatible: Type.Boolean(),
-      permissions: Type.Union([Permissions, Type.Null()], {
+      permissions: nullable(Permissions, {
         description: 'What the index says that it may do; null: it says nothing. The manifest counts',
       }),
     }),
@@ -221,11 +222,11 @@ export const RepositoriesAnswer = Type.Object({
     Type.Object({
       name: Type.String(),
       url: Type.String(),
-      publicKey: Type.Union([Type.String(), Type.Null()], { description: 'The key that it is pinned to' }),
+      publicKey: nullable(Type.String(), { description: 'The key that it is pinned to' }),
       signed: Type.Boolean({
         description: 'The index as it was read has a good signature of that key; never without a key',
       }),
-      signedAt: Type.Union([Type.String(), Type.Null()], { description: 'When, if the signature says so' }),
+      signedAt: nullable(Type.String(), { description: 'When, if the signature says so' }),
       namespace: Text,
       namespaceHeldBy: NamespaceHeldBy,
       plugins: Type.Integer({ description: 'How many plugins its index lists' }),
@@ -242,9 +243,9 @@ export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version:
 export const ReadinessAnswer = Type.Object({
   ready: Type.Boolean(),
   reasons: Type.Array(Type.String()),
-  safeMode: Type.Union([SafeMode, Type.Null()]),
+  safeMode: nullable(SafeMode),
 })
-export const SafeModeAnswer = Type.Object({ safeMode: Type.Union([SafeMode, Type.Null()]) })
+export const SafeModeAnswer = Type.Object({ safeMode: nullable(SafeMode) })
 export const VersionsAnswer = Type.Object({
   versions: Type.Array(
     Type.Object({

@@ -1,13 +1,14 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { FullId } from '../names/identifier-schema.ts'
 import { createParser } from '../parsing/parser.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** What comes in on `R/request/<verb>` (contract, section 4). */
 
 const text = Type.String({ minLength: 1 })
 /** As over HTTP, null says the same as leaving the member out. */
 const optional = <S extends TSchema>(schema: S, description: string) =>
-  Type.Optional(Type.Union([schema, Type.Null()], { description }))
+  Type.Optional(nullable(schema, { description }))
 const optionalText = optional(text, 'A text of a character or more, or null')
 const optionalFullId = optional(FullId, 'An id of the form @namespace/shortId, or null')
 /** Comes back as it is, so that the sender finds the answer to its request. */

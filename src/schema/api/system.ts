@@ -1,9 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { SafeModeReason } from '../journal/journal-event.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** What the host says of itself. */
-
-const orNull = <S extends Type.TSchema>(schema: S) => Type.Union([schema, Type.Null()])
 
 /** What one plugin's isolate takes. */
 export const IsolateUsage = Type.Object({
@@ -12,13 +11,13 @@ export const IsolateUsage = Type.Object({
     description: 'Whether its worker thread is its own',
   }),
   worker: Type.Integer({ description: 'Number of the worker thread; plugins with the same one share it' }),
-  memory: orNull(
+  memory: nullable(
     Type.Integer({
       description: "Bytes of the worker's heap and strings, as of its last sign of life; null: not known yet",
     }),
   ),
   memoryLimit: Type.Integer({ description: 'Bytes of heap at which the worker is ended' }),
-  load: orNull(Type.Number({ description: 'Share of the time in which the worker was busy, 0 to 1' })),
+  load: nullable(Type.Number({ description: 'Share of the time in which the worker was busy, 0 to 1' })),
 })
 export type IsolateUsage = Static<typeof IsolateUsage>
 
@@ -35,7 +34,7 @@ export const Certificate = Type.Object({
   validFrom: Type.String({ description: 'ISO 8601, UTC' }),
   validUntil: Type.String({ description: 'ISO 8601, UTC; of all certificates in the file the first end' }),
   loadedAt: Type.String({ description: 'When it was read, ISO 8601, UTC' }),
-  fault: orNull(
+  fault: nullable(
     Type.String({ description: 'Why what its files hold now is not in use; null: it is in use' }),
   ),
 })
@@ -43,12 +42,12 @@ export type Certificate = Static<typeof Certificate>
 
 export const System = Type.Object({
   host: Type.Object({
-    id: orNull(Type.String({ description: 'null while the host is starting' })),
+    id: nullable(Type.String({ description: 'null while the host is starting' })),
     startedAt: Type.String({ description: 'ISO 8601, UTC' }),
     uptime: Type.Number({ description: 'Seconds' }),
-    safeMode: orNull(SafeMode),
+    safeMode: nullable(SafeMode),
   }),
-  fleet: orNull(
+  fleet: nullable(
     Type.Object({ name: Type.String() }, { description: 'The hosts that this one works with; null: none' }),
   ),
   versions: Type.Object({
@@ -68,7 +67,7 @@ export const System = Type.Object({
     kind: Type.Union([Type.Literal('embedded'), Type.Literal('external')]),
     url: Type.String({ description: 'Without user name and password' }),
     connected: Type.Boolean(),
-    clients: orNull(Type.Integer({ description: 'null: an external broker does not say' })),
+    clients: nullable(Type.Integer({ description: 'null: an external broker does not say' })),
     messages: Type.Object({ received: Type.Integer(), published: Type.Integer() }),
   }),
   http: Type.Object({
@@ -76,7 +75,7 @@ export const System = Type.Object({
     eventStreams: Type.Integer({ description: 'Clients of GET /api/events' }),
     inspectors: Type.Integer({ description: 'Clients of GET /api/inspect' }),
   }),
-  certificate: orNull(Certificate),
+  certificate: nullable(Certificate),
   journal: Type.Object({ seq: Type.Integer() }),
   plugins: Type.Record(Type.String(), Type.Integer(), { description: 'How many are in each state' }),
   isolates: Type.Array(IsolateUsage),

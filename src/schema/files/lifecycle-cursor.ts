@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { createParser } from '../parsing/parser.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** `.host.lifecycle`: how far another broker has been told of the journal. */
 export const LifecycleCursor = Type.Object({
@@ -11,7 +12,7 @@ export const LifecycleCursor = Type.Object({
   /** Number of the last event that it has taken; 0: none. */
   seq: Type.Integer({ minimum: 0 }),
   /** That event's id, by which another journal is noticed; null: it is not known. */
-  event: Type.Union([Type.String(), Type.Null()]),
+  event: nullable(Type.String()),
 })
 export type LifecycleCursor = Static<typeof LifecycleCursor>
 

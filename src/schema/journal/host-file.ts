@@ -4,13 +4,14 @@ import { Integrity } from './journal-event.ts'
 import { createParser } from '../parsing/parser.ts'
 import { Config } from '../plugin/plugin.ts'
 import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** `.host.json`, as the host writes it and as a person may edit it while the host is stopped. */
 
 export const InstalledEntry = Type.Object({
   id: FullId,
-  version: Type.Optional(Type.Union([Type.String(), Type.Null()])),
-  repository: Type.Optional(Type.Union([Type.String(), Type.Null()])),
+  version: Type.Optional(nullable(Type.String())),
+  repository: Type.Optional(nullable(Type.String())),
   enabled: Type.Optional(Type.Boolean()),
   config: Type.Optional(Config),
   /** Whatever a person wrote: what is no limit is refused with its place, not with the whole file. */
@@ -28,7 +29,7 @@ const keyExpected = { description: 'A public key of minisign (56 characters that
 export const RepositoryEntry = Type.Object({
   name: Type.String({ minLength: 1 }),
   url: Type.String({ minLength: 1 }),
-  publicKey: Type.Optional(Type.Union([PublicKeyText, Type.Null()], keyExpected)),
+  publicKey: Type.Optional(nullable(PublicKeyText, keyExpected)),
   /** Kept by the host: the latest time of a signature that it has seen. */
   signedAt: Type.Optional(SigningTime),
 })

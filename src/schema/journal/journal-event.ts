@@ -4,6 +4,7 @@ import { Config, PluginError } from '../plugin/plugin.ts'
 import { PermissionEntry } from '../manifest/permissions.ts'
 import { ChosenLimits } from '../plugin/plugin-limits.ts'
 import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /**
  * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
@@ -26,12 +27,12 @@ export type Origin = Static<typeof Origin>
 export const Integrity = Type.Record(Type.String(), Type.String())
 export type Integrity = Static<typeof Integrity>
 
-const RepositoryName = Type.Union([Type.String(), Type.Null()])
+const RepositoryName = nullable(Type.String())
 
 /** What one version of a plugin is. `indexVersion`: what the index called it; it may differ from the manifest. */
 const release = {
   version: Type.String(),
-  indexVersion: Type.Union([Type.String(), Type.Null()]),
+  indexVersion: nullable(Type.String()),
   repository: RepositoryName,
   integrity: Integrity,
 }
@@ -72,7 +73,7 @@ const leavesSecrets = { formerSecrets: Type.Optional(Type.Array(Type.String())) 
 export const pluginFacts = {
   PluginInstallRequested: Type.Object({
     repository: RepositoryName,
-    version: Type.Union([Type.String(), Type.Null()]),
+    version: nullable(Type.String()),
   }),
   PluginInstallFailed: failure,
   /**
@@ -108,7 +109,7 @@ export const pluginFacts = {
     /** Crashes without a stable run between them, this one included. */
     crashes: Type.Optional(Type.Integer({ minimum: 1 })),
     /** Null: it stays down, or goes back to the version before. */
-    restart: Type.Optional(Type.Union([PendingRestart, Type.Null()])),
+    restart: Type.Optional(nullable(PendingRestart)),
   }),
   /** It has run long enough: its crashes are forgotten, and the trial of an update is over. */
   PluginStabilized: Type.Object(keepsRevision),
@@ -135,7 +136,7 @@ export const pluginFacts = {
   PluginPlaced: Type.Object({ placement: Placement }),
   /** Another session of a host of the fleet runs it from now on. `from`: null where nobody had it yet. */
   PluginMoved: Type.Object({
-    from: Type.Union([Type.String(), Type.Null()]),
+    from: nullable(Type.String()),
     to: Type.String(),
     epoch: Type.Integer({ minimum: 1 }),
     reason: Type.String(),

@@ -6,10 +6,11 @@ import { createParser } from '../parsing/parser.ts'
 import { Config, PluginError, PluginState } from '../plugin/plugin.ts'
 import { ChosenLimits, ReachedLimit } from '../plugin/plugin-limits.ts'
 import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** The fold of the journal up to one of its events, as it is stored: at the top of a segment and in the checkpoint. */
 
-const Text = Type.Union([Type.String(), Type.Null()])
+const Text = nullable(Type.String())
 const Count = Type.Integer({ minimum: 0 })
 
 /** What the machine of a plugin knows (`machines/plugin-lifecycle.ts`). */
@@ -49,15 +50,15 @@ export const PluginContext = Type.Object({
     ]),
   ),
   /** Set from an update until the new version has run long enough; `from`: what returns if it does not. */
-  trial: Type.Union([Type.Object({ from: Type.String(), since: Type.String() }), Type.Null()]),
+  trial: nullable(Type.Object({ from: Type.String(), since: Type.String() })),
   /** Crashes without a stable run between them. */
   crashes: Count,
   /** It crashed and is started again. */
-  restart: Type.Union([PendingRestart, Type.Null()]),
+  restart: nullable(PendingRestart),
   /** Files that were not as installed when it was last loaded. */
   changedFiles: Type.Array(Type.String()),
   /** Why it is in `failed`, or why the last installation came to nothing. */
-  error: Type.Union([PluginError, Type.Null()]),
+  error: nullable(PluginError),
   /** How many facts there have been that changed it: see `keepsRevision` of the facts. */
   revision: Count,
   installedAt: Text,
@@ -84,10 +85,7 @@ export const HostContext = Type.Object({
   /** Starts in a row that did not reach `ready`, the present one included. */
   unfinishedStarts: Count,
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */
-  safeMode: Type.Union([
-    Type.Object({ since: Type.String(), reason: SafeModeReason, unfinishedStarts: Count }),
-    Type.Null(),
-  ]),
+  safeMode: nullable(Type.Object({ since: Type.String(), reason: SafeModeReason, unfinishedStarts: Count })),
   /** Hosts that were ever started in this fleet, by name, as each said of itself when it was started last; absent where there is none. */
   members: Type.Optional(
     Type.Record(

@@ -1,21 +1,22 @@
 import Type, { type Static } from 'typebox'
 import { FieldType, SuggestionKind } from './field-definition.ts'
+import { nullable } from '../parsing/nullable.ts'
 
-const Text = Type.Union([Type.String(), Type.Null()])
-const Count = Type.Union([Type.Integer(), Type.Null()])
+const Text = nullable(Type.String())
+const Count = nullable(Type.Integer())
 /** A field within a field: the named schema of the API's description. */
 const Nested = { $ref: '#/components/schemas/Field' }
 
 const FieldMembers = Type.Object({
   key: Type.String({ description: 'Empty for what a list holds' }),
-  type: Type.Union([FieldType, Type.Null()], { description: 'null: any of `enum`' }),
+  type: nullable(FieldType, { description: 'null: any of `enum`' }),
   label: Type.String(),
   description: Text,
   required: Type.Boolean(),
   default: Type.Unknown({ description: 'Already of the type of the field; null when there is none' }),
-  min: Type.Union([Type.Number(), Type.Null()]),
-  max: Type.Union([Type.Number(), Type.Null()]),
-  enum: Type.Union([Type.Array(Type.Unknown()), Type.Null()]),
+  min: nullable(Type.Number()),
+  max: nullable(Type.Number()),
+  enum: nullable(Type.Array(Type.Unknown())),
   env: Text,
   secret: Type.Boolean(),
   items: Type.Unsafe<Field | null>({
@@ -28,15 +29,15 @@ const FieldMembers = Type.Object({
   }),
   minItems: Count,
   maxItems: Count,
-  suggest: Type.Union([SuggestionKind, Type.Null()]),
+  suggest: nullable(SuggestionKind),
   placeholder: Text,
   unit: Text,
   group: Text,
-  advanced: Type.Union([Type.Boolean(), Type.Null()]),
-  showIf: Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.Null()], {
+  advanced: nullable(Type.Boolean()),
+  showIf: nullable(Type.Record(Type.String(), Type.Unknown()), {
     description: 'Values that fields beside it must have for it to be shown; of a list, one of them',
   }),
-  lines: Type.Union([Type.Array(Type.String()), Type.Null()], {
+  lines: nullable(Type.Array(Type.String()), {
     description: 'How a text with one row a line is read as the rows of this list',
   }),
 })

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { nullable } from '../parsing/nullable.ts'
 import {
   certificatesLimit,
   connectTimeoutLimit,
@@ -216,7 +217,7 @@ export const ConnectionView = Type.Object({
     ),
   ),
   since: Type.String({ description: 'When it got into this state; ISO 8601, UTC' }),
-  lastError: Type.Union([Type.String(), Type.Null()], { description: 'Why it was lost last' }),
+  lastError: nullable(Type.String(), { description: 'Why it was lost last' }),
   bytesIn: Type.Integer(),
   bytesOut: Type.Integer(),
 })

@@ -1,4 +1,5 @@
 import Type, { type Static } from 'typebox'
+import { nullable } from '../parsing/nullable.ts'
 import {
   hookAnswerLimit,
   type HookAuth,
@@ -59,6 +60,6 @@ export const HookView = Type.Object({
   path: Type.String(),
   url: Type.String({ description: 'The whole address, with the secret part where it needs one' }),
   auth: Type.Unsafe<HookAuth>(Type.Union(hookAuths.map((auth) => Type.Literal(auth)))),
-  methods: Type.Union([Type.Array(Type.String()), Type.Null()], { description: 'null: all' }),
+  methods: nullable(Type.Array(Type.String()), { description: 'null: all' }),
 })
 export type HookView = Static<typeof HookView>

@@ -3,17 +3,18 @@ import { type ProblemCode, problemTable } from '../../base/problem.ts'
 import { PermissionEntry, Permissions } from '../manifest/permissions.ts'
 import { Config } from './plugin.ts'
 import { EnvironmentUse } from '../parsing/variable-pattern.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** What an installation or an update would bring, before it is done. */
 
-const Text = Type.Union([Type.String(), Type.Null()])
+const Text = nullable(Type.String())
 const Names = Type.Array(Type.String())
 const Changes = Type.Object({ added: Names, removed: Names, changed: Names })
 const problemCodes = Object.keys(problemTable) as ProblemCode[]
 
 export const ChangeCheck = Type.Object({
   id: Type.String(),
-  from: Type.Union([Type.String(), Type.Null()], {
+  from: nullable(Type.String(), {
     description: 'The installed version; null when none is installed',
   }),
   to: Type.String({ description: 'The version of the manifest that was fetched' }),
@@ -22,10 +23,10 @@ export const ChangeCheck = Type.Object({
   description: Text,
   author: Text,
   repository: Type.String(),
-  namespaceHeldBy: Type.Union([Type.String(), Type.Null()], {
+  namespaceHeldBy: nullable(Type.String(), {
     description: 'Another repository that the namespace of the plugin belongs to',
   }),
-  permissions: Type.Union([Permissions, Type.Null()], {
+  permissions: nullable(Permissions, {
     description: 'null: the plugin declares none, so nothing is refused to it',
   }),
   permissionChanges: Type.Object({
@@ -58,7 +59,7 @@ export const ChangeCheck = Type.Object({
     ),
   }),
   hostVersion: Type.Object({
-    required: Type.Union([Type.String(), Type.Null()], { description: 'null: any' }),
+    required: nullable(Type.String(), { description: 'null: any' }),
     supported: Type.Boolean(),
   }),
   problems: Type.Array(

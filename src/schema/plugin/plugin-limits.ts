@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import { escapePointer } from '../parsing/parser.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** The limits of one plugin that the host's owner may set. What is not here is for `sandbox/limits.ts` to say. */
 
@@ -111,7 +112,7 @@ export const ChosenLimits = Type.Unsafe<ChosenLimits>(
 const inForce = Type.Unsafe<ShownLimits>(
   Type.Object(
     eachLimit(({ description, unit }) =>
-      Type.Union([Type.Integer(), Type.Null()], { description: `${description} (${unit}); null: no limit` }),
+      nullable(Type.Integer(), { description: `${description} (${unit}); null: no limit` }),
     ),
   ),
 )
@@ -139,7 +140,7 @@ export const LimitDescription = Type.Object({
   name: Type.String(),
   unit: Type.String(),
   description: Type.String(),
-  default: Type.Union([Type.Integer(), Type.Null()], { description: 'On this host; null: no limit' }),
+  default: nullable(Type.Integer(), { description: 'On this host; null: no limit' }),
   min: Type.Integer(),
   max: Type.Integer(),
 })

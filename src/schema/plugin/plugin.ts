@@ -6,6 +6,7 @@ import { Dependency, Document, Exports } from '../manifest/manifest.ts'
 import { Permissions } from '../manifest/permissions.ts'
 import { PluginLimitsView, ReachedLimit } from './plugin-limits.ts'
 import { EnvironmentUse } from '../parsing/variable-pattern.ts'
+import { nullable } from '../parsing/nullable.ts'
 
 /** What the outside sees of a plugin: the contract's section 3. */
 
@@ -62,7 +63,7 @@ export const noResources: Readonly<Resources> = Object.freeze(
   Object.fromEntries(Object.keys(Resources.properties).map((name) => [name, 0])) as Resources,
 )
 
-const Text = Type.Union([Type.String(), Type.Null()])
+const Text = nullable(Type.String())
 
 export const Config = Type.Record(Type.String(), Type.Unknown())
 export type Config = Static<typeof Config>
@@ -81,22 +82,20 @@ export const Plugin = Type.Object({
   repository: Text,
   enabled: Type.Boolean(),
   state: PluginState,
-  error: Type.Union([PluginError, Type.Null()]),
+  error: nullable(PluginError),
   crashes: Type.Integer({ description: 'Crashes without a stable run between them' }),
-  restart: Type.Union([
+  restart: nullable(
     Type.Object({
       attempt: Type.Integer({ description: 'Counts the restarts of one crash budget, from 1' }),
       delay: Type.Integer({ description: 'Milliseconds from the crash to the restart' }),
     }),
-    Type.Null(),
-  ]),
-  trial: Type.Union([
+  ),
+  trial: nullable(
     Type.Object({
       from: Type.String({ description: 'Version that returns if this one does not run' }),
       since: Type.String({ description: 'ISO 8601, UTC' }),
     }),
-    Type.Null(),
-  ]),
+  ),
   integrity: Type.Object({
     intact: Type.Boolean({ description: 'At the last load, its files were as they were installed' }),
     changed: Type.Array(Type.String(), { description: 'Files that were changed or missing then' }),
@@ -109,7 +108,7 @@ export const Plugin = Type.Object({
   warnings: Type.Array(Type.Object({ path: Type.String(), message: Type.String() }), {
     description: 'What is wrong in its manifest, and left out, by JSON pointer',
   }),
-  permissions: Type.Union([Permissions, Type.Null()], {
+  permissions: nullable(Permissions, {
     description: 'null: the manifest declares none, so nothing is refused to the plugin',
   }),
   environment: EnvironmentUse,
@@ -124,8 +123,8 @@ export const Plugin = Type.Object({
   ),
   limits: PluginLimitsView,
   limitsReached: Type.Array(ReachedLimit, { description: 'Since it was loaded last' }),
-  host: Type.Union([Type.String(), Type.Null()], { description: 'The host of the fleet that runs it' }),
-  epoch: Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
+  host: nullable(Type.String(), { description: 'The host of the fleet that runs it' }),
+  epoch: nullable(Type.Integer({ minimum: 1 }), {
     description: 'Goes up each time that another session of a host of the fleet takes it',
   }),
   placement: Placement,
