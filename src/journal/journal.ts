@@ -103,9 +103,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   })
   const { segments, lines, running, file } = opened
   const upkeep = createUpkeep({ ...settings, vault, segmentBytes, opened })
-  const reader = createEventReader(segments, lines, parse, (stored) =>
-    changeStoredState(vault, 'open', stored),
-  )
+  const reader = createEventReader(segments, lines, parse, (stored) => changeStoredState(vault.open, stored))
   const slowWrites = createSlowWrites({ clock, logger, path: join(directory, journalFileName) })
   let closed = false
 
@@ -114,7 +112,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     now: () => clock.now(),
     state: () => running.state,
     live: running.live,
-    encode: (event) => encodeLine(changeEvent(vault, 'seal', asStored(event))),
+    encode: (event) => encodeLine(changeEvent(vault.seal, asStored(event))),
     write(written) {
       const write = file.append(written)
       slowWrites.watch(write)

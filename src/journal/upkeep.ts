@@ -63,9 +63,9 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   /** The state as the first line of a segment. Throws when it could not be read back. */
   function encodeBase(folded: FoldedEvents): string {
     const base = storeState(folded)
-    const text = encodeLine({ version: 1, fold: foldVersion, base: changeStoredState(vault, 'seal', base) })
+    const text = encodeLine({ version: 1, fold: foldVersion, base: changeStoredState(vault.seal, base) })
     const read = decodeBase(Buffer.from(text))
-    const again = read && changeStoredState(vault, 'open', read.base)
+    const again = read && changeStoredState(vault.open, read.base)
     // What it follows from may be moved away once the line is there.
     if (JSON.stringify(again) !== JSON.stringify(base)) throw new Error('the state would not be the same')
     return text

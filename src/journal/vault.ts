@@ -7,50 +7,50 @@ import { isJsonObject, type JsonObject } from '../base/text/json.ts'
  * machines and whoever hears of events know nothing of it.
  */
 export interface Vault {
-  /** The configuration of a plugin as it is written. */
-  sealConfig(plugin: string, config: Config): Config
-  /** The other way round. Throws a sentence that names the key, and `SecretKeyError` without the right key. */
-  openConfig(plugin: string, config: Config): Config
+  /** To what is written. */
+  seal: SecretTransform
+  /** The other way round. Throws a sentence that names the value, and `SecretKeyError` without the right key. */
+  open: SecretTransform
+}
+
+export interface SecretTransform {
+  /** The configuration of a plugin. */
+  config(plugin: string, config: Config): Config
   /** Another secret of a plugin's, by its name. */
-  sealSecret(plugin: string, name: string, text: string): string
-  openSecret(plugin: string, name: string, text: string): string
+  secret(plugin: string, name: string, text: string): string
   /** The address of a repository. */
-  sealAddress(repository: string, address: string): string
-  openAddress(repository: string, address: string): string
+  address(repository: string, address: string): string
+}
+
+const unchanged: SecretTransform = {
+  config: (_plugin, config) => config,
+  secret: (_plugin, _name, text) => text,
+  address: (_repository, address) => address,
 }
 
 /** Takes everything as it stands. */
-export const noVault: Vault = {
-  sealConfig: (_plugin, config) => config,
-  openConfig: (_plugin, config) => config,
-  sealSecret: (_plugin, _name, text) => text,
-  openSecret: (_plugin, _name, text) => text,
-  sealAddress: (_repository, address) => address,
-  openAddress: (_repository, address) => address,
-}
-
-type Direction = 'seal' | 'open'
+export const noVault: Vault = { seal: unchanged, open: unchanged }
 
 /** The event as it is written, or as it was. Whatever fact has a `config` or `hookSecret`: it is a plugin's. */
-export function changeEvent(vault: Vault, direction: Direction, event: JsonObject): JsonObject {
+export function changeEvent(transform: SecretTransform, event: JsonObject): JsonObject {
   const { plugin, data } = event
   if (!isJsonObject(data)) return event
   if (typeof plugin === 'string' && isJsonObject(data.config)) {
-    const config = vault[`${direction}Config`](plugin, data.config) as JsonObject
+    const config = transform.config(plugin, data.config) as JsonObject
     return { ...event, data: { ...data, config } }
   }
   if (typeof plugin === 'string' && typeof data.hookSecret === 'string') {
-    const hookSecret = vault[`${direction}Secret`](plugin, 'hookSecret', data.hookSecret)
+    const hookSecret = transform.secret(plugin, 'hookSecret', data.hookSecret)
     return { ...event, data: { ...data, hookSecret } }
   }
   if (plugin === null && typeof data.name === 'string' && typeof data.url === 'string') {
-    return { ...event, data: { ...data, url: vault[`${direction}Address`](data.name, data.url) } }
+    return { ...event, data: { ...data, url: transform.address(data.name, data.url) } }
   }
   return event
 }
 
 /** The same for the snapshot. */
-export function changeHostFile(vault: Vault, direction: Direction, file: HostFile): HostFile {
+export function changeHostFile(transform: SecretTransform, file: HostFile): HostFile {
   const { repositories, plugins } = file
   return {
     ...file,
@@ -59,7 +59,7 @@ export function changeHostFile(vault: Vault, direction: Direction, file: HostFil
       : {
           repositories: repositories.map((entry) => ({
             ...entry,
-            url: vault[`${direction}Address`](entry.name, entry.url),
+            url: transform.address(entry.name, entry.url),
           })),
         }),
     ...(plugins?.installed === undefined
@@ -70,7 +70,7 @@ export function changeHostFile(vault: Vault, direction: Direction, file: HostFil
             installed: plugins.installed.map((entry) =>
               entry.config === undefined
                 ? entry
-                : { ...entry, config: vault[`${direction}Config`](entry.id, entry.config) },
+                : { ...entry, config: transform.config(entry.id, entry.config) },
             ),
           },
         }),

@@ -11,7 +11,7 @@ import { privateFileMode } from '../base/files/private-files.ts'
 import { rewriteJournal } from '../journal/repair/rewrite.ts'
 import { readSnapshot, snapshotFileName } from '../journal/snapshot/snapshot.ts'
 import { changeStoredState } from '../journal/fold/stored-state.ts'
-import { changeEvent, changeHostFile, type Vault } from '../journal/vault.ts'
+import { changeEvent, changeHostFile, type SecretTransform } from '../journal/vault.ts'
 import { encodeStore, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests/manifests.ts'
 import { createJournalVault } from '../lifecycle/secrets/journal-vault.ts'
@@ -79,10 +79,10 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     await writeFileAtomically(files, path, content, privateFileMode)
   }
   /** The old files are gone after this. */
-  function changed<T>(change: (vault: Vault, direction: 'open' | 'seal', stored: T) => T, stored: T): T {
-    const plain = change(present, 'open', stored)
-    const sealed = change(next, 'seal', plain)
-    if (!isDeepStrictEqual(change(next, 'open', sealed), plain)) throw new Error('it would not be the same')
+  function changed<T>(change: (transform: SecretTransform, stored: T) => T, stored: T): T {
+    const plain = change(present.open, stored)
+    const sealed = change(next.seal, plain)
+    if (!isDeepStrictEqual(change(next.open, sealed), plain)) throw new Error('it would not be the same')
     return sealed
   }
   const events = await rewriteJournal(files, directory, {
@@ -90,7 +90,7 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
     state: (stored) => changed(changeStoredState, stored),
   })
   if (file !== undefined) {
-    const content = `${JSON.stringify(changeHostFile(next, 'seal', file), null, 2)}\n`
+    const content = `${JSON.stringify(changeHostFile(next.seal, file), null, 2)}\n`
     await writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
   }
   return { events, stores: stores.read.length, leftOut: [...stores.leftOut, ...(await copies(directory))] }

@@ -496,8 +496,8 @@ test('secrets in the states at the top of segments and in the checkpoint are enc
   assert.ok(!(await content()).includes('canary'))
   const expected = await bothWays(directory, { vault })
   await rewriteJournal(systemFileSystem, directory, {
-    event: (event) => changeEvent(next, 'seal', changeEvent(vault, 'open', event)),
-    state: (state) => changeStoredState(next, 'seal', changeStoredState(vault, 'open', state)),
+    event: (event) => changeEvent(next.seal, changeEvent(vault.open, event)),
+    state: (state) => changeStoredState(next.seal, changeStoredState(vault.open, state)),
   })
   assert.ok(!(await readdir(directory)).includes(checkpointFileName))
   assert.ok(!(await content()).includes('canary'))

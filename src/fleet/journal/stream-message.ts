@@ -25,7 +25,7 @@ export function encodeMessage(event: JournalEvent, rest: readonly JournalEvent[]
 function sealedWithoutNumber(event: JournalEvent, vault: Vault): JsonObject {
   const { seq: _seq, ...rest } = event
   // Events are made of what JSON says.
-  return changeEvent(vault, 'seal', { version: journalFormatVersion, ...rest } as unknown as JsonObject)
+  return changeEvent(vault.seal, { version: journalFormatVersion, ...rest } as unknown as JsonObject)
 }
 
 /** Throws a sentence at a message that cannot be believed. */

@@ -2,7 +2,7 @@ import { host } from '../../../machines/host.ts'
 import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import type { StoredState } from '../../schema/journal/stored-state.ts'
 import type { HostState } from './evolve.ts'
-import type { Vault } from '../vault.ts'
+import type { SecretTransform } from '../vault.ts'
 
 /**
  * Version of the fold: of the machines and of whatever else decides what state follows from given events. Who
@@ -54,11 +54,7 @@ export function restoreState(stored: StoredState): FoldedEvents {
 }
 
 /** As `changeEvent`: the state as it is written, or as it was. */
-export function changeStoredState(
-  vault: Vault,
-  direction: 'seal' | 'open',
-  stored: StoredState,
-): StoredState {
+export function changeStoredState(transform: SecretTransform, stored: StoredState): StoredState {
   const { repositories } = stored.host.context
   return {
     ...stored,
@@ -68,23 +64,21 @@ export function changeStoredState(
         ...stored.host.context,
         repositories: repositories.map((entry) => ({
           ...entry,
-          url: vault[`${direction}Address`](entry.name, entry.url),
+          url: transform.address(entry.name, entry.url),
         })),
       },
     },
     plugins: stored.plugins.map(({ context, ...rest }) => {
       const changed = <T extends { config: Record<string, unknown> }>(holder: T): T => ({
         ...holder,
-        config: vault[`${direction}Config`](context.id, holder.config),
+        config: transform.config(context.id, holder.config),
       })
       const { id, hookSecret } = context
       return {
         ...rest,
         context: {
           ...changed(context),
-          ...(hookSecret === undefined
-            ? {}
-            : { hookSecret: vault[`${direction}Secret`](id, 'hookSecret', hookSecret) }),
+          ...(hookSecret === undefined ? {} : { hookSecret: transform.secret(id, 'hookSecret', hookSecret) }),
           kept: context.kept.map(changed),
         },
       }

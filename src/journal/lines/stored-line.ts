@@ -15,7 +15,7 @@ export function parseLine(line: Uint8Array, lift: Upcasters, vault: Vault): Jour
 
 /** The same for what stood in the line. */
 export function parseValue(value: JsonObject, lift: Upcasters, vault: Vault): JournalEvent {
-  const lifted = upcast(changeEvent(vault, 'open', value), lift)
+  const lifted = upcast(changeEvent(vault.open, value), lift)
   if (typeof lifted.type === 'string' && !isEventType(lifted.type)) {
     throw new NewerFormatError(`it is a ${JSON.stringify(lifted.type)}, which only a newer Lupine knows`)
   }

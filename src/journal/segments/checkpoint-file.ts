@@ -25,7 +25,7 @@ export function encodeCheckpoint(
   segments: readonly Segment[],
   { sha256, now, vault }: { sha256: string; now: number; vault: Vault },
 ): string {
-  const base = changeStoredState(vault, 'seal', storeState(folded))
+  const base = changeStoredState(vault.seal, storeState(folded))
   const positions = new Map(base.plugins.map(({ context }, position) => [context.id, position]))
   const entries = segments.map((segment, position) => {
     const { first, last, bytes, changed, plugins } = segment

@@ -49,7 +49,7 @@ export interface OpenSettings {
 
 export async function openSegments(settings: OpenSettings): Promise<OpenedSegments> {
   const { directory, files, logger, vault, segmentBytes, isCopy, checkpoints, parse } = settings
-  const open = (stored: StoredState): StoredState => changeStoredState(vault, 'open', stored)
+  const open = (stored: StoredState): StoredState => changeStoredState(vault.open, stored)
   const found = await findSegments(files, directory)
   const running = createRunningFold()
   const lines = createSegmentLines()

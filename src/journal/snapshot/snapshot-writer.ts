@@ -115,7 +115,7 @@ export function createSnapshotWriter(settings: {
   function contentOf(current: HostState, event: string | undefined): string {
     const folded = snapshotOf(current, kept, event)
     const snapshot = hostId === undefined ? folded : { ...folded, host: { ...folded.host, id: hostId } }
-    return `${JSON.stringify(changeHostFile(vault, 'seal', snapshot), null, 2)}\n`
+    return `${JSON.stringify(changeHostFile(vault.seal, snapshot), null, 2)}\n`
   }
 
   /** What several commands want is written once, when it is known. */

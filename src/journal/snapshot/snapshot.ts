@@ -84,7 +84,7 @@ export async function readSnapshot(
     repeated(parsed.value.repositories?.map(({ name }) => `the repository ${name}`))
   if (twice !== undefined) throw new Error(`${path} lists ${twice} twice. ${advice}`)
   try {
-    return changeHostFile(vault, 'open', parsed.value)
+    return changeHostFile(vault.open, parsed.value)
   } catch (error) {
     if (error instanceof SecretKeyError) throw error
     throw new Error(`${path} cannot be used: ${messageOf(error)}. ${advice}`, { cause: error })

@@ -33,10 +33,11 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
     return sealed
   }
 
-  function openText(context: string, sealed: string, place: string): string {
+  function openText(context: string, written: string, place: string): string {
+    if (!looksSealed(written)) return unescaped(written)
     try {
-      const text = ring.open(context, sealed)
-      if (keyIdOf(sealed) === current) remember(context, text, sealed)
+      const text = ring.open(context, written)
+      if (keyIdOf(written) === current) remember(context, text, written)
       return text
     } catch (error) {
       if (error instanceof SecretKeyError) {
@@ -65,8 +66,7 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
   function openValue(plugin: string, path: string, value: unknown): unknown {
     if (typeof value === 'string') {
       if (!looksSealed(value)) return unescaped(value)
-      const place = `the value ${path} of ${plugin}`
-      return JSON.parse(openText(contextOf(plugin, path), value, place))
+      return JSON.parse(openText(contextOf(plugin, path), value, `the value ${path} of ${plugin}`))
     }
     if (Array.isArray(value)) return value.map((item) => openValue(plugin, `${path}/*`, item))
     if (!isJsonObject(value)) return value
@@ -74,32 +74,29 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
   }
 
   return {
-    sealConfig(plugin, config) {
-      const whole = placeOf(plugin)
-      return mapMembers(config, (value, key) => {
-        const place = placeOfMember(whole ?? wholeConfig([]), key, value)
-        const secret = whole === undefined ? mayBeSecret(key, value) : place.secret
-        return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
-      })
+    seal: {
+      config(plugin, config) {
+        const whole = placeOf(plugin)
+        return mapMembers(config, (value, key) => {
+          const place = placeOfMember(whole ?? wholeConfig([]), key, value)
+          const secret = whole === undefined ? mayBeSecret(key, value) : place.secret
+          return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
+        })
+      },
+      secret: (plugin, name, text) =>
+        current === undefined ? escaped(text) : sealText(`${name} ${plugin}`, text),
+      address(repository, address) {
+        const hasPassword = withoutCredentials(address) !== address
+        if (current !== undefined && hasPassword) return sealText(`repository ${repository}`, address)
+        return escaped(address)
+      },
     },
-    openConfig: (plugin, config) =>
-      mapMembers(config, (value, key) => openValue(plugin, pointer('', key), value)),
-    sealSecret(plugin, name, text) {
-      if (current !== undefined) return sealText(`${name} ${plugin}`, text)
-      return escaped(text)
-    },
-    openSecret(plugin, name, text) {
-      if (!looksSealed(text)) return unescaped(text)
-      return openText(`${name} ${plugin}`, text, `the ${name} of ${plugin}`)
-    },
-    sealAddress(repository, address) {
-      const hasPassword = withoutCredentials(address) !== address
-      if (current !== undefined && hasPassword) return sealText(`repository ${repository}`, address)
-      return escaped(address)
-    },
-    openAddress(repository, address) {
-      if (!looksSealed(address)) return unescaped(address)
-      return openText(`repository ${repository}`, address, `the address of the repository ${repository}`)
+    open: {
+      config: (plugin, config) =>
+        mapMembers(config, (value, key) => openValue(plugin, pointer('', key), value)),
+      secret: (plugin, name, text) => openText(`${name} ${plugin}`, text, `the ${name} of ${plugin}`),
+      address: (repository, address) =>
+        openText(`repository ${repository}`, address, `the address of the repository ${repository}`),
     },
   }
 }

@@ -134,7 +134,7 @@ test('what one version declares a secret stays hidden and encrypted where the ne
       assert.deepEqual(leaked, [])
       const { config: restored, errors } = restoreSecrets(next, shown, stored)
       if (errors.length === 0) assert.deepEqual(restored, stored)
-      const sealed = createSecretVault(ring, () => next).sealConfig('@a/b', stored)
+      const sealed = createSecretVault(ring, () => next).seal.config('@a/b', stored)
       const readable = secretValues(wholeConfig(list), sealed).filter((one) => !looksSealed(one))
       assert.deepEqual(readable, [])
     }),
@@ -149,8 +149,8 @@ test('what is encrypted comes back as it was, and none of its secrets can be rea
     fc.property(fields, config, (list, given) => {
       const vault = createSecretVault(ring, () => wholeConfig(list))
       const marked = JSON.parse(JSON.stringify(given).replaceAll('"y"', '"canary-value"')) as Config
-      const stored = JSON.parse(JSON.stringify(vault.sealConfig('@a/b', marked))) as Config
-      assert.deepEqual(vault.openConfig('@a/b', stored), marked)
+      const stored = JSON.parse(JSON.stringify(vault.seal.config('@a/b', marked))) as Config
+      assert.deepEqual(vault.open.config('@a/b', stored), marked)
       if (!JSON.stringify(hideSecrets(wholeConfig(list), marked)).includes('canary-value')) {
         assert.ok(!JSON.stringify(stored).includes('canary-value'))
       }

@@ -44,15 +44,15 @@ test('every configuration comes back as it was, with a key and without', () => {
     fc.property(configs, (given) => {
       const config = JSON.parse(JSON.stringify(given)) as Config
       for (const one of [vault, plain, createSecretVault(ring, () => undefined)]) {
-        const stored = JSON.parse(JSON.stringify(one.sealConfig('@a/b', config))) as Config
-        assert.deepEqual(one.openConfig('@a/b', stored), config)
+        const stored = JSON.parse(JSON.stringify(one.seal.config('@a/b', config))) as Config
+        assert.deepEqual(one.open.config('@a/b', stored), config)
       }
     }),
   )
 })
 
 test('what the manifest or its name calls secret is encrypted, the rest stays readable', () => {
-  const stored = vault.sealConfig('@a/b', {
+  const stored = vault.seal.config('@a/b', {
     pin: 1234,
     count: 3,
     url: 'http://x',
@@ -71,7 +71,7 @@ test('what the manifest or its name calls secret is encrypted, the rest stays re
 })
 
 test('when no manifest is known, every text may be a secret', () => {
-  const stored = createSecretVault(ring, () => undefined).sealConfig('@a/b', {
+  const stored = createSecretVault(ring, () => undefined).seal.config('@a/b', {
     url: 'x',
     more: { a: 1 },
     n: 1,
@@ -83,36 +83,36 @@ test('when no manifest is known, every text may be a secret', () => {
 })
 
 test('a value opens only for its plugin and its key', () => {
-  const { apiKey } = vault.sealConfig('@a/b', { apiKey: 'x' })
-  assert.deepEqual(vault.openConfig('@a/b', { apiKey }), { apiKey: 'x' })
+  const { apiKey } = vault.seal.config('@a/b', { apiKey: 'x' })
+  assert.deepEqual(vault.open.config('@a/b', { apiKey }), { apiKey: 'x' })
   assert.throws(
-    () => vault.openConfig('@a/c', { apiKey }),
+    () => vault.open.config('@a/c', { apiKey }),
     /^Error: the value \/apiKey of @a\/c cannot be decrypted/,
   )
   assert.throws(
-    () => vault.openConfig('@a/b', { otherKey: apiKey }),
+    () => vault.open.config('@a/b', { otherKey: apiKey }),
     /\/otherKey of @a\/b cannot be decrypted/,
   )
-  assert.throws(() => plain.openConfig('@a/b', { apiKey }), SecretKeyError)
+  assert.throws(() => plain.open.config('@a/b', { apiKey }), SecretKeyError)
 })
 
 test('what has not changed is not encrypted anew, so that the file stays the same', () => {
-  const first = vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 })
-  assert.deepEqual(vault.sealConfig('@a/b', { apiKey: 'x', pin: 1 }), first)
+  const first = vault.seal.config('@a/b', { apiKey: 'x', pin: 1 })
+  assert.deepEqual(vault.seal.config('@a/b', { apiKey: 'x', pin: 1 }), first)
   const other = createSecretVault(ring, () => whole)
-  other.openConfig('@a/b', first)
-  assert.deepEqual(other.sealConfig('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
+  other.open.config('@a/b', first)
+  assert.deepEqual(other.seal.config('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
 })
 
 test('the address of a repository is encrypted when it holds a password', () => {
   const address = 'https://me:secret@example.com/plugins'
-  const stored = vault.sealAddress('mine', address)
+  const stored = vault.seal.address('mine', address)
   assert.match(stored, sealed)
-  assert.equal(vault.openAddress('mine', stored), address)
+  assert.equal(vault.open.address('mine', stored), address)
   assert.throws(
-    () => vault.openAddress('other', stored),
+    () => vault.open.address('other', stored),
     /the address of the repository other cannot be decrypted/,
   )
-  assert.equal(vault.sealAddress('mine', './folder'), './folder')
-  assert.equal(plain.sealAddress('mine', address), address)
+  assert.equal(vault.seal.address('mine', './folder'), './folder')
+  assert.equal(plain.seal.address('mine', address), address)
 })

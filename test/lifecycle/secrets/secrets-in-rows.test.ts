@@ -51,7 +51,7 @@ test('secrets in rows and objects are hidden, found for the log, and encrypted o
   const secrets = ['code-a', 'pin-u', 'code-b', 'pass-b', 'door-secret', 'word-1', 'word-2']
   assert.deepEqual(secretValues(whole, stored), secrets)
   const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => whole)
-  const sealed = vault.sealConfig('@a/b', stored)
+  const sealed = vault.seal.config('@a/b', stored)
   const text = JSON.stringify(sealed)
   assert.deepEqual(
     secrets.filter((secret) => text.includes(secret)),
@@ -59,7 +59,7 @@ test('secrets in rows and objects are hidden, found for the log, and encrypted o
   )
   assert.match(text, /"host":"a"/)
   assert.match(text, /"key":"open"/)
-  assert.deepEqual(vault.openConfig('@a/b', JSON.parse(text)), stored)
+  assert.deepEqual(vault.open.config('@a/b', JSON.parse(text)), stored)
 })
 
 test('the placeholder stands for the secret of the row with the same open values, wherever it now is', () => {
