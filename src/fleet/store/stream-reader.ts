@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { GracePeriod } from './grace-period.ts'
@@ -86,17 +87,14 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
     return error instanceof StoreRefusedError
   }
 
-  function watch(): void {
-    watching = clock.schedule(lookEvery, () => {
-      if (clock.monotonic() - heard > longestSilence) followAnew()
-      watch()
-    })
+  function look(): void {
+    if (clock.monotonic() - heard > longestSilence) followAnew()
   }
 
   return {
     async start() {
       await follow()
-      if (!isClosed) watch()
+      if (!isClosed) watching = every(clock, lookEvery, look)
     },
     followAnew,
     async close() {

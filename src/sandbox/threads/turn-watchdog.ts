@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
 import { createCells, type TurnRules, turnCells } from '../../schema/worker/shared-cells.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { ThreadTimes } from './thread-times.ts'
@@ -59,7 +60,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   const buffer = createCells(turnCells)
   const cells = new Int32Array(buffer)
   const megabyte = 1024 * 1024
-  let next: ScheduledCall | undefined
+  let ticking: ScheduledCall | undefined
   let lastProgress = 0
   let silence = 0
   let ticks = 0
@@ -78,7 +79,6 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   }
 
   function tick(): void {
-    next = clock.schedule(limits.beatInterval, tick)
     ticks += 1
     const now = times()
     const { had, longest } = since(last, now)
@@ -102,8 +102,8 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   }
 
   function stop(): void {
-    next?.cancel()
-    next = undefined
+    ticking?.cancel()
+    ticking = undefined
   }
 
   const shown = (cell: 'running' | 'last' | 'largest' | 'evicted'): number | undefined =>
@@ -127,7 +127,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
       return shown('evicted') ?? running ?? shown('largest') ?? shown('last')
     },
     start() {
-      next ??= clock.schedule(limits.beatInterval, tick)
+      ticking ??= every(clock, limits.beatInterval, tick)
     },
     stop,
   }

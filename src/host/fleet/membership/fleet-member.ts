@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../../base/time/clock.ts'
+import { every } from '../../../base/time/every.ts'
 import { createElapsedClock } from '../../../base/time/elapsed-clock.ts'
 import type { FileSystem } from '../../../base/files/file-system.ts'
 import type { Logger } from '../../../base/log/log.ts'
@@ -215,7 +216,6 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     const surplus = keeper.maySpeak() ? surplusOf(keeper.state, elapsed.elapsed()) : undefined
     if (surplus !== undefined) keeper.giveBack(surplus)
     if (isCoordinator) installations.review(parts.journal)
-    timer = clock.schedule(reviewEvery, review)
   }
 
   return {
@@ -264,6 +264,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       const { journal, manifests, handover } = parts
       stopFollowing = followWanted({ journal, manifests, handover, keeper, owns })
       review()
+      timer = every(clock, reviewEvery, review)
     },
     async close() {
       stopFollowing()

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../base/time/clock.ts'
+import { every } from '../../../base/time/every.ts'
 import type { KeyRing } from '../../../base/keys/key-ring.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
@@ -212,9 +213,8 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
             return
           }
           sendWhatIsDue()
-          timer = clock.schedule(lookEvery, look)
         }
-        let timer = clock.schedule(lookEvery, look)
+        const timer = every(clock, lookEvery, look)
         waiting.set(id, ({ value, problem }) =>
           end(() => {
             if (problem === undefined) resolve(value)

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock, ScheduledCall } from '../../../base/time/clock.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import { every } from '../../../base/time/every.ts'
 import { hasWildcard, partPattern } from '../../../base/text/part-pattern.ts'
 import { type SerializedJson, serializedJson } from '../../../base/text/serialized-json.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
@@ -57,7 +58,6 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   const subject = (kind: string): string => `lupine.${fleet}.messages.${kind}`
   const others = new Map<string, Known>()
   const pieces = createPieces<Uint8Array>(clock)
-  let timer: ScheduledCall | undefined
   let said = ''
   let isClosed = false
 
@@ -121,9 +121,9 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
     for (const [other, { at, names, watches: isWatching }] of others)
       if (now - at > holdsFor && (names.length > 0 || isWatching)) others.delete(other)
     tellWishes(true)
-    timer = clock.schedule(tellEvery, tick)
   }
   tick()
+  const timer = every(clock, tellEvery, tick)
   let isDue = false
   events.onNames(() => {
     if (isDue) return
@@ -170,7 +170,7 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
     },
     close() {
       isClosed = true
-      timer?.cancel()
+      timer.cancel()
       for (const subscription of subscriptions) subscription.unsubscribe()
       pieces.clear()
     },
