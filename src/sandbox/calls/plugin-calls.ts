@@ -84,11 +84,21 @@ export function createPluginCalls(): PluginCalls {
     callee.post({ kind: 'cancelCall', isolate: callee.isolate, call })
   }
 
-  /** Writes down that these are handed over; false when one of them is not there to be: then they reach nobody. */
-  function pass(from: number, to: number, references: readonly Reference[]): boolean {
-    const isEntitled = ledger.transfer(from, to, references)
-    if (!isEntitled) ledger.discard(from, references)
-    return isEntitled
+  const idOf = (isolate: number): string => peers.get(isolate)?.id ?? ''
+
+  /** Writes down that these are handed over. Undefined, or why they reach nobody: one of them is not there to be. */
+  function handOver(from: number, to: number, references: readonly Reference[]): string | undefined {
+    if (peers.has(to) && ledger.transfer(from, to, references)) return undefined
+    ledger.discard(from, references)
+    return `${idOf(from)} handed over what it has not got`
+  }
+
+  /** What the caller hears of it. */
+  function outcomeFor(caller: number, callee: number, outcome: PluginCallOutcome): PluginCallOutcome {
+    const failure = outcome.ok
+      ? handOver(callee, caller, outcome.serialized.references)
+      : `${idOf(callee)}: ${outcome.message}`
+    return failure === undefined ? outcome : { ok: false, message: failure }
   }
 
   return {
@@ -157,7 +167,7 @@ export function createPluginCalls(): PluginCalls {
         kind: 'call',
         isolate: owner,
         call,
-        caller: from?.id ?? '',
+        caller: idOf(caller),
         handle,
         operation,
         depth,
@@ -167,38 +177,29 @@ export function createPluginCalls(): PluginCalls {
     },
     answered(isolate, call, outcome) {
       const waiting = pending.get(call)
-      if (waiting?.callee.isolate !== isolate) {
+      const isExpected = waiting?.callee.isolate === isolate
+      if (isExpected) pending.delete(call)
+      if (!isExpected || waiting.cancelled || waiting.caller === undefined) {
         if (outcome.ok) ledger.discard(isolate, outcome.serialized.references)
         return
       }
-      pending.delete(call)
-      const { caller, callee, reply, cancelled } = waiting
-      if (cancelled || caller === undefined) {
-        if (outcome.ok) ledger.discard(isolate, outcome.serialized.references)
-      } else if (!outcome.ok) reply.fail(`${callee.id}: ${outcome.message}`)
-      else if (pass(isolate, caller.isolate, outcome.serialized.references)) reply.succeed(outcome.serialized)
-      else reply.fail(`${callee.id} handed over what it has not got`)
+      const given = outcomeFor(waiting.caller.isolate, isolate, outcome)
+      if (given.ok) waiting.reply.succeed(given.serialized)
+      else waiting.reply.fail(given.message)
     },
     answeredOnLink(from, to, number, outcome) {
       const caller = peers.get(to)
-      const references = outcome.ok ? outcome.serialized.references : []
       if (caller === undefined || !links.has(to, from)) {
-        ledger.discard(from, references)
+        if (outcome.ok) ledger.discard(from, outcome.serialized.references)
         return
       }
-      const answer = (given: PluginCallOutcome): void =>
-        caller.post({ kind: 'linkedAnswer', isolate: to, peer: from, number, outcome: given })
-      const callee = peers.get(from)?.id ?? ''
-      if (!outcome.ok) answer({ ok: false, message: `${callee}: ${outcome.message}` })
-      else if (pass(from, to, references)) answer(outcome)
-      else answer({ ok: false, message: `${callee} handed over what it has not got` })
+      const given = outcomeFor(to, from, outcome)
+      caller.post({ kind: 'linkedAnswer', isolate: to, peer: from, number, outcome: given })
     },
     handOver(from, to, references, reply) {
-      if (peers.has(to) && ledger.transfer(from, to, references)) reply.succeed(undefined)
-      else {
-        ledger.discard(from, references)
-        reply.fail(`${peers.get(from)?.id ?? ''} handed over what it has not got`)
-      }
+      const failure = handOver(from, to, references)
+      if (failure === undefined) reply.succeed(undefined)
+      else reply.fail(failure)
     },
     servedBy(isolate, served = peers.get(isolate)?.serving?.() ?? 0) {
       const peer = peers.get(isolate)
