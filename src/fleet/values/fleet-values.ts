@@ -4,7 +4,7 @@ import { createDelayedWrite, type DelayedWrite } from '../../base/files/delayed-
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
-import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
+import { aliveEntries, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import { retrying } from '../store/retrying.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
@@ -171,11 +171,7 @@ export function createFleetValues(settings: {
       const store = createStore(plugin, held)
       stores.set(plugin, store)
       if (isOwn) store.file.changed()
-      const alive = Object.create(null) as Record<string, KeyValueEntry>
-      for (const [key, entry] of entries) {
-        if (entry.expiresAt === undefined || entry.expiresAt > clock.now()) alive[key] = entry
-      }
-      return alive
+      return aliveEntries(entries, clock.now())
     },
     set(plugin, key, entry) {
       const store = stores.get(plugin)

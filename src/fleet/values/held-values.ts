@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import type { FleetValues, KeyValueEntry } from '../../schema/files/key-value-file.ts'
+import { type FleetValues, isAlive, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { inBatches } from '../store/in-batches.ts'
 import { StoreUnreachableError } from '../store/store-errors.ts'
 import { numberOfParts, partOf } from './partition.ts'
@@ -50,8 +50,6 @@ export function createHeldValues(
     else sizes.set(key, next)
   }
 
-  const isAlive = ({ expiresAt }: KeyValueEntry): boolean => expiresAt === undefined || expiresAt > now()
-
   /** Writes the parts that a change concerns. Answers all of them. */
   async function putParts(number: number, keys: ReadonlySet<string> | undefined): Promise<PartReference[]> {
     const isSame = keys !== undefined && number === parts.length
@@ -59,7 +57,7 @@ export function createHeldValues(
     const contents = new Map<number, [string, KeyValueEntry][]>()
     for (const each of entries) {
       const index = partOf(each[0], number)
-      if (concerned?.has(index) === false || !isAlive(each[1])) continue
+      if (concerned?.has(index) === false || !isAlive(each[1], now())) continue
       const content = contents.get(index)
       if (content === undefined) contents.set(index, [each])
       else content.push(each)
@@ -82,7 +80,7 @@ export function createHeldValues(
         ? {
             sealed: bucket.seal(
               plugin,
-              [...entries].filter(([, entry]) => isAlive(entry)),
+              [...entries].filter(([, entry]) => isAlive(entry, now())),
             ),
           }
         : { parts: next }

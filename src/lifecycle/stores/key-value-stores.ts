@@ -7,7 +7,7 @@ import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { NewerFormatError } from '../../journal/lines/upcast.ts'
-import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
+import { aliveEntries, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import { createDelayedWrite, type DelayedWrite } from '../../base/files/delayed-write.ts'
 import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from './key-value-file.ts'
@@ -77,13 +77,8 @@ export function createKeyValueStores(settings: {
     }
   }
 
-  function isAlive(entry: KeyValueEntry): boolean {
-    return entry.expiresAt === undefined || entry.expiresAt > clock.now()
-  }
-
   async function write(plugin: string, held: ReadonlyMap<string, KeyValueEntry>): Promise<void> {
-    const entries = Object.create(null) as Record<string, KeyValueEntry>
-    for (const [key, entry] of held) if (isAlive(entry)) entries[key] = entry
+    const entries = aliveEntries(held, clock.now())
     await makePrivateDirectory(files, folder)
     const path = pathOf(plugin)
     present?.add(basename(path))
@@ -114,9 +109,7 @@ export function createKeyValueStores(settings: {
       await release(plugin)
       const entries = stores.get(plugin)?.entries ?? (await read(plugin, report))
       if (!stores.has(plugin)) stores.set(plugin, createStore(plugin, entries))
-      const alive = Object.create(null) as Record<string, KeyValueEntry>
-      for (const [key, entry] of entries) if (isAlive(entry)) alive[key] = entry
-      return alive
+      return aliveEntries(entries, clock.now())
     },
     set(plugin, key, entry) {
       const store = stores.get(plugin)

@@ -11,6 +11,20 @@ export interface KeyValueEntry {
   secure?: boolean
 }
 
+export function isAlive({ expiresAt }: KeyValueEntry, now: number): boolean {
+  return expiresAt === undefined || expiresAt > now
+}
+
+/** Without what has expired. */
+export function aliveEntries(
+  entries: ReadonlyMap<string, KeyValueEntry>,
+  now: number,
+): Record<string, KeyValueEntry> {
+  const alive = Object.create(null) as Record<string, KeyValueEntry>
+  for (const [key, entry] of entries) if (isAlive(entry, now)) alive[key] = entry
+  return alive
+}
+
 const Entries = Type.Record(
   Type.String(),
   Type.Object({
