@@ -1,4 +1,6 @@
+import assert from 'node:assert/strict'
 import type { FileHandle } from 'node:fs/promises'
+import type { TestContext } from 'node:test'
 import type { FileSystem } from '../../src/base/files/file-system.ts'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
@@ -29,6 +31,15 @@ export interface PlainState {
 
 export function plainState(state: HostState): PlainState {
   return JSON.parse(JSON.stringify({ seq: state.seq, host: state.host, plugins: [...state.plugins] }))
+}
+
+/** Closes it: its files say what it had in memory. */
+export async function assertKept(context: TestContext, journal: Journal, directory: string): Promise<void> {
+  const state = plainState(journal.state)
+  await journal.close()
+  const again = await openTestJournal(directory)
+  context.after(() => again.close())
+  assert.deepEqual(plainState(again.state), state)
 }
 
 /** All that a journal can be asked for: every event, of all and of each plugin, and the state at each. */

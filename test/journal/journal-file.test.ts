@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { id, installation, other } from '../helpers/any-fact.ts'
-import { openTestJournal, plainState } from '../helpers/journal-stage.ts'
+import { assertKept, openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const displacements: [title: string, away: (directory: string) => Promise<void>][] = [
@@ -35,11 +35,7 @@ for (const [title, displace] of displacements) {
     await rm(directory, { recursive: true, force: true })
     await rename(`${directory}-away`, directory)
     await journal.append(installation(other), 'http')
-    const after = plainState(journal.state)
-    await journal.close()
-    const again = await openTestJournal(directory)
-    context.after(() => again.close())
-    assert.deepEqual(plainState(again.state), after)
+    await assertKept(context, journal, directory)
   })
 }
 

@@ -20,7 +20,7 @@ import { createSnapshotWriter } from '../../src/journal/snapshot/snapshot-writer
 import type { Fact } from '../../src/schema/journal/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
-import { openTestJournal, plainState } from '../helpers/journal-stage.ts'
+import { assertKept, openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { journalContract } from './journal-contract.ts'
@@ -128,11 +128,7 @@ for (const operation of ['write', 'datasync', 'open'] as const) {
     assert.deepEqual(plainState(journal.state), before)
     full = false
     await journal.append(installation(other), 'http')
-    const after = plainState(journal.state)
-    await journal.close()
-    const again = await openTestJournal(directory)
-    context.after(() => again.close())
-    assert.deepEqual(plainState(again.state), after)
+    await assertKept(context, journal, directory)
   })
 }
 
@@ -151,12 +147,8 @@ test('an append to a copy does not wait for the disk; what the disk refuses is t
   await assert.rejects(journal.append(installation(other), 'http'), { code: 'storage_full' })
   full = false
   await journal.append(installation(other), 'http')
-  const after = plainState(journal.state)
-  await journal.close()
+  await assertKept(context, journal, directory)
   assert.equal(syncs, 2)
-  const again = await openTestJournal(directory)
-  context.after(() => again.close())
-  assert.deepEqual(plainState(again.state), after)
 })
 
 test('bytes that a failed write left are cut off before the next append, even when cutting failed at first', async (context) => {
