@@ -4,8 +4,8 @@ import type { Context } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
 import { lazily } from '../../base/lazily.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
-import { jsonErrorPlace } from './json-position.ts'
+import { parseJsonText, placeIn, requireNoneTwice } from '../../schema/parsing/json-text.ts'
+import { jsonErrorPosition } from './json-position.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
 const bodyLimit = 1024 * 1024
@@ -76,8 +76,8 @@ function parseBody(bytes: Buffer): unknown {
   if (!parsed.ok) {
     const { message } = parsed
     if (message !== 'is not valid JSON') throw new Problem('body_invalid', `The body ${message}.`)
-    const { line, column } = jsonErrorPlace(bytes.toString('utf8'))
-    throw new Problem('body_invalid', `The body ${message} (line ${line}, column ${column}).`)
+    const text = bytes.toString('utf8')
+    throw new Problem('body_invalid', `The body ${message}${placeIn(text, jsonErrorPosition(text))}.`)
   }
   requireNoneTwice(parsed.repeated, 'body')
   return parsed.value

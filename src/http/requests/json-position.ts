@@ -11,16 +11,8 @@ function end(pattern: RegExp, text: string, start: number): number {
   return pattern.test(text) ? pattern.lastIndex : start
 }
 
-/**
- * Where a text stops being JSON, as a line and a column from 1: the parser of the platform does not always
- * say so. The text must be one that is not JSON. Nothing of its content is repeated.
- */
-export function jsonErrorPlace(text: string): { line: number; column: number } {
-  const before = text.slice(0, errorPosition(text)).split('\n')
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 }
-}
-
-function errorPosition(text: string): number {
+/** Where a text that is not JSON stops being it: the parser of the platform does not always say so. */
+export function jsonErrorPosition(text: string): number {
   const open: ('{' | '[')[] = []
   let expected: Expectation = 'value'
   let position = end(blank, text, 0)

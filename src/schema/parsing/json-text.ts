@@ -31,7 +31,8 @@ export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): J
     if (/^\s*<(!doctype|html|\?xml)/i.test(text)) return { ok: false, message: 'is a web page, not JSON' }
     // V8 quotes the input in its message; a position is enough, and shows nothing of the content.
     const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
-    return { ok: false, message: `is not valid JSON${position === undefined ? '' : place(text, +position)}` }
+    const place = position === undefined ? '' : placeIn(text, +position)
+    return { ok: false, message: `is not valid JSON${place}` }
   }
   const inspected = inspect(text, value, depthLimit)
   // JavaScript makes an infinity of it, which JSON has not: it would be written as null.
@@ -57,7 +58,8 @@ function holdsInfinity(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity)
 }
 
-function place(text: string, position: number): string {
+/** A position in a text, for the end of a sentence: the line and the column, both from 1. */
+export function placeIn(text: string, position: number): string {
   const before = text.slice(0, position).split('\n')
   return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
