@@ -114,6 +114,12 @@ export async function command(host: TestHost, path: string, body?: object): Prom
   return answer.body
 }
 
+/** What stands in the log of a plugin, the oldest line first. `query`: of the request. */
+export async function logMessages(host: TestHost, id: string, query = ''): Promise<string[]> {
+  const { body } = await host.request('GET', `/api/plugins/${id}/logs${query}`)
+  return body.logs.map(({ message }: { message: string }) => message)
+}
+
 /** Resolves with the next announcement that is wanted. */
 export function announced(
   host: TestHost,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { JournalEvent } from '../../src/schema/journal/journal-event.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'
 
@@ -57,11 +57,6 @@ async function stage(
   }
   return host
 }
-
-const linesOf = async (host: TestHost, id: string): Promise<string[]> =>
-  ((await host.request('GET', `/api/plugins/${id}/logs`)).body.logs as { message: string }[]).map(
-    ({ message }) => message,
-  )
 
 const historyOf = async (host: TestHost, id: string): Promise<JournalEvent[]> =>
   (await host.request('GET', `/api/plugins/${id}/history`)).body.events
@@ -120,7 +115,7 @@ test('a value that is small on its way and huge when it is written out is refuse
     'dedicated',
   )
   const lines = await until('its last line', async () => {
-    const found = await linesOf(host, 'attacker')
+    const found = await logMessages(host, 'attacker')
     return found.filter((line) => line.startsWith('answer')).length === 2 && found.includes('done')
       ? found
       : undefined
@@ -149,7 +144,7 @@ test('a value that is small on its way and huge when it is written out is refuse
     assert.match(line, /the value is too large: it takes more than 524288 bytes/)
   assert.deepEqual(await stateOf(host, 'victim'), { state: 'running', code: undefined })
   assert.deepEqual(
-    (await linesOf(host, 'victim')).filter((line) => line === 'begun'),
+    (await logMessages(host, 'victim')).filter((line) => line === 'begun'),
     ['begun'],
   )
 })
@@ -188,7 +183,7 @@ for (const [how, lua] of [
     assert.deepEqual(await crashesOf(host, 'attacker'), Array(crashes).fill('out_of_memory'))
     assert.deepEqual(await stateOf(host, 'victim'), { state: 'running', code: undefined })
     assert.deepEqual(
-      (await linesOf(host, 'victim')).filter((line) => line === 'begun'),
+      (await logMessages(host, 'victim')).filter((line) => line === 'begun'),
       ['begun'],
     )
   })

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { retainedLimits } from '../../src/bus/store/retained-ledger.ts'
 import { pluginRetainedLimits } from '../../src/schema/plugin/retained-account.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost } from '../helpers/test-host.ts'
 
 /** One plugin and one client that retain without end: the broker keeps a bounded part, and others their room. */
 
@@ -39,10 +39,7 @@ const plugins = [
 test('a plugin and a client that retain without end fill their own room, and nobody else’s', async (context) => {
   const host = await startTestHost({ plugins })
   context.after(() => host.close())
-  const linesOf = async (id: string): Promise<string[]> =>
-    (await host.request('GET', `/api/plugins/${id}/logs?limit=1000`)).body.logs.map(
-      ({ message }: { message: string }) => message,
-    )
+  const linesOf = (id: string): Promise<string[]> => logMessages(host, id, '?limit=1000')
   const enable = async (id: string): Promise<void> => {
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
     const { body } = await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })

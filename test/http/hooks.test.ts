@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
 import { hooksUnderWay, hooksWaiting } from '../../src/http/hooks/hook-places.ts'
-import { startTestHost, type TestAnswer, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost, type TestAnswer, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import type { Logger } from '../../src/base/log/log.ts'
 import type { FoundHook } from '../../src/lifecycle/lifecycle.ts'
@@ -168,10 +168,7 @@ async function ask(
   })
 }
 
-const pluginLog = async (id = 'probe'): Promise<string[]> =>
-  ((await host.request('GET', `/api/plugins/${id}/logs?limit=1000`)).body.logs as { message: string }[]).map(
-    ({ message }) => message,
-  )
+const pluginLog = (id = 'probe'): Promise<string[]> => logMessages(host, id, '?limit=1000')
 
 test('§14 a handler gets the request as it came, and answers it', async () => {
   const echo = await addressOf('echo')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startMdnsResponder, testNetwork } from '../helpers/multicast-responders.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const lua = (id: string): string => `local plugin = Plugin:new("${id}")
@@ -30,8 +30,8 @@ for (const isolation of ['dedicated', 'shared'] as const)
     const path = (id: string): string => `/api/plugins/@fixtures/${id}`
     const said = async (id: string, text: string): Promise<string> =>
       until(`${id}: ${text}`, async () => {
-        const { body } = await host.request('GET', `${path(id)}/logs`)
-        return (body.logs as { message: string }[]).find(({ message }) => message.includes(text))?.message
+        const messages = await logMessages(host, `@fixtures/${id}`)
+        return messages.find((message) => message.includes(text))
       })
     for (const id of ids) {
       await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type LimitName, limitNames } from '../../src/schema/plugin/plugin-limits.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Each limit is met by a plugin for which its owner has set it low, and told in all four ways. */
@@ -96,11 +96,11 @@ test('each limit that an owner may set is met, and told in the log, in an event,
       const events = history.filter(({ type, data }) => type === 'PluginLimitReached' && data.limit === limit)
       assert.ok(events.length > 0)
       assert.deepEqual(events[0]?.data, { ...expected, keepsRevision: true })
-      const logs = (await host.request('GET', `${path}/logs?limit=5000`)).body.logs as { message: string }[]
+      const messages = await logMessages(host, `@fixtures/${idOf(limit)}`, '?limit=5000')
       const line = new RegExp(`^limit reached: ${limit} is ${value}( (MB|bytes|ms|per second))?$`)
       assert.ok(
-        logs.some(({ message }) => line.test(message)),
-        `no line in ${logs.map(({ message }) => message).join('\n')}`,
+        messages.some((message) => line.test(message)),
+        `no line in ${messages.join('\n')}`,
       )
       const metrics = await host.request('GET', '/metrics')
       const labels = `{plugin="@fixtures/${idOf(limit)}",limit="${limit}"}`

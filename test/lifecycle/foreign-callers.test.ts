@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { startWebServer, type WebServer } from '../outside/web-server.ts'
 
@@ -93,10 +93,7 @@ async function enable(id: string): Promise<void> {
 /** What the plugin printed, by what it tried. */
 function tried(id: string): Promise<Record<string, string>> {
   return until(`the end of ${id}`, async () => {
-    const { body } = await host.request('GET', `/api/plugins/${id}/logs`)
-    const lines = (body.logs as { message: string }[]).map(({ message }) =>
-      message.replace(/init\.lua:\d+: /, ''),
-    )
+    const lines = (await logMessages(host, id)).map((message) => message.replace(/init\.lua:\d+: /, ''))
     if (!lines.includes('done')) return undefined
     return Object.fromEntries(
       lines

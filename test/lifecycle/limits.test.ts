@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
-import { startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startHostFor, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const path = '/api/plugins/@fixtures/greedy'
@@ -62,12 +62,10 @@ test('an owner sets the limits of a plugin; they are enforced, stored, shown, an
     told.limitsReached.map(({ limit, value }: { limit: string; value: number }) => [limit, value]),
     [['timers', 20]],
   )
-  const logs = await host.request('GET', `${path}/logs`)
-  assert.equal(
-    logs.body.logs.filter(({ message }: { message: string }) => message === 'limit reached: timers is 20')
-      .length,
-    1,
+  const reached = (await logMessages(host, '@fixtures/greedy')).filter(
+    (message) => message === 'limit reached: timers is 20',
   )
+  assert.equal(reached.length, 1)
   assert.deepEqual(
     (await eventsOf(host, 'PluginLimitReached')).map(({ data }) => data),
     [{ limit: 'timers', value: 20, keepsRevision: true }],

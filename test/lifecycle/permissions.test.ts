@@ -4,7 +4,7 @@ import type { Logger } from '../../src/base/log/log.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { countingRegisters, type ModbusServer, startModbusServer } from '../outside/modbus-server.ts'
 import { startWebServer, type WebServer } from '../outside/web-server.ts'
@@ -126,10 +126,8 @@ async function outcome(id: string, text: string): Promise<string> {
 }
 
 async function refusalsIn(id: string): Promise<string[]> {
-  const { body } = await host.request('GET', `/api/plugins/@fixtures/${id}/logs?limit=5000`)
-  return body.logs
-    .map(({ message }: { message: string }) => message)
-    .filter((message: string) => message.startsWith('Refused: '))
+  const messages = await logMessages(host, `@fixtures/${id}`, '?limit=5000')
+  return messages.filter((message) => message.startsWith('Refused: '))
 }
 
 test('an HTTP request goes to listed hosts, and no redirect leads it elsewhere', async () => {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { logMessages, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 const token = 'a-token-of-some-length'
 const year = 365 * 24 * 3_600_000
@@ -43,8 +43,7 @@ async function nextMessages(client: MqttClient, count: number): Promise<number[]
 }
 
 async function lastLogLine(host: TestHost): Promise<string> {
-  const { body } = await host.request('GET', '/api/plugins/@fixtures/ticker/logs')
-  return body.logs.at(-1).message
+  return (await logMessages(host, '@fixtures/ticker')).at(-1) ?? ''
 }
 
 test('the time of day may jump by years in both directions while everything goes on', async () => {

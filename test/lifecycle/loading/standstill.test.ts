@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import type { LogEntry } from '../../../src/schema/plugin/plugin.ts'
-import { startHostFor } from '../../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../../helpers/test-host.ts'
 
 /** Says that it is at it, and uses up its time. */
 const endless = {
@@ -36,9 +35,8 @@ for (const isolation of ['dedicated', 'shared'] as const) {
     context.after(stop)
     await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
     const said = async (): Promise<string[]> => {
-      const { body } = await host.request('GET', '/api/plugins/endless/logs')
-      const lines: LogEntry[] = body.logs
-      const messages = lines.map(({ message }) => message.replace(/\d+ s of/, 'N s of'))
+      const lines = await logMessages(host, 'endless')
+      const messages = lines.map((message) => message.replace(/\d+ s of/, 'N s of'))
       return messages.filter((message) => /^busy|^The host stood still/.test(message))
     }
     for (const [action, expected] of [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHostFor } from '../../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../../helpers/test-host.ts'
 
 const plugin = (id: string) =>
   `local plugin = Plugin:new("${id}")
@@ -66,9 +66,10 @@ test('manifests that are meant well install and run, and what is left out is tol
         body.warnings.map((warning: { path: string }) => warning.path),
         told,
       )
-      const logs = (await host.request('GET', `${path}/logs?level=warn`)).body.logs as { message: string }[]
       assert.deepEqual(
-        logs.map(({ message }) => message.split(' ').slice(0, 2)),
+        (await logMessages(host, `@fixtures/${id}`, '?level=warn')).map((message) =>
+          message.split(' ').slice(0, 2),
+        ),
         told.map((place) => ['plugin.json', place]),
       )
     })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
+import { logMessages, startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 
 /** Shows what it was configured with. */
 const reader = (manifest: Record<string, unknown>, version = '1.0.0'): FixturePlugin => ({
@@ -45,14 +45,13 @@ async function seen(host: TestHost): Promise<unknown> {
 test('a plugin with permissions reads only the variables that they list', async (context) => {
   const none = await start(context, { config, permissions: {} })
   assert.deepEqual(await seen(none), { region: 'south' })
-  const { body } = await none.request('GET', '/api/plugins/reader/logs?level=warn')
-  const messages = body.logs.map(({ message }: { message: string }) => message)
+  const messages = await logMessages(none, 'reader', '?level=warn')
   assert.equal(messages.length, 3)
   assert.match(
-    messages[0],
+    messages[0] ?? '',
     /^The setting \/config\/cloud counts as not set: .*CLOUD_KEY.*add "CLOUD_KEY" to permissions\.environment/,
   )
-  assert.match(messages[1], /no plugin may read the environment variable PATH/)
+  assert.match(messages[1] ?? '', /no plugin may read the environment variable PATH/)
 
   const some = await start(context, { config, permissions: { environment: ['CLOUD_R*', 'PATH'] } })
   assert.deepEqual(await seen(some), { region: 'north' })

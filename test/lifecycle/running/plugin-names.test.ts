@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { objectAddress, pluginsCalled } from '../../../src/lifecycle/running/plugin-names.ts'
 import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
-import { startHostFor } from '../../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../../helpers/test-host.ts'
 
 const lock = ['@home/lock', 'door.front'] as const
 
@@ -105,9 +105,7 @@ test('what a name means does not change when a plugin with a similar id is there
   const [found, problem] = (await ask('short')) as string[]
   assert.equal(found, 'nil')
   assert.match(problem ?? '', /no plugin 'lock' is running/)
-  const { logs } = (await host.request('GET', '/api/plugins/asker/logs?level=warn')).body
-  assert.deepEqual(
-    (logs as { message: string }[]).map(({ message }) => message),
-    ['Plugin.get: "lock" is the short id of @evil/lock and @fixtures/lock; use the full id'],
-  )
+  assert.deepEqual(await logMessages(host, 'asker', '?level=warn'), [
+    'Plugin.get: "lock" is the short id of @evil/lock and @fixtures/lock; use the full id',
+  ])
 })

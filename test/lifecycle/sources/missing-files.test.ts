@@ -3,7 +3,13 @@ import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { command, startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
+import {
+  logMessages,
+  command,
+  startHostFor,
+  type TestHost,
+  type TestHostOptions,
+} from '../../helpers/test-host.ts'
 
 /** Files that are not where the journal says they are: entries written by hand, folders deleted by hand. */
 
@@ -94,23 +100,14 @@ test('where only another version can be had, that is a fact, and the version tha
     intact: true,
   })
   assert.deepEqual(await restored(host), [['2.0.0', 'repository', files]])
-  const { logs } = (await host.request('GET', '/api/plugins/probe/logs')).body
-  assert.ok(
-    logs.some(({ message }: { message: string }) =>
-      message.includes('Version 1.0.0 could not be had any more'),
-    ),
-    JSON.stringify(logs),
-  )
+  assert.match((await logMessages(host, 'probe')).join('\n'), /Version 1\.0\.0 could not be had any more/)
 })
 
 test('files of the same version that are not those of before are named in the log of the plugin', async (context) => {
   const host = await start(context)
   await command(host, 'install', { fullId: '@fixtures/probe' })
   await command(host, 'probe/toggle')
-  const warnings = async (): Promise<string[]> =>
-    (await host.request('GET', '/api/plugins/probe/logs?level=warn')).body.logs.map(
-      ({ message }: { message: string }) => message,
-    )
+  const warnings = (): Promise<string[]> => logMessages(host, 'probe', '?level=warn')
   await removeFolder(host)
   await command(host, 'probe/reload')
   assert.deepEqual(await warnings(), [])

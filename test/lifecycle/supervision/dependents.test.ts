@@ -7,7 +7,7 @@ import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import { holdReconciler } from '../../helpers/held-reconciler.ts'
-import { openTestHost, startHostFor, type TestHost } from '../../helpers/test-host.ts'
+import { logMessages, openTestHost, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Plugins that could not be loaded without another one, once that is there. */
@@ -206,10 +206,7 @@ test('a load that cannot be written down when the dependency comes is made up fo
 test('a plugin that runs on without what it needs has in its log that it cannot be loaded again, and what to do', async (context) => {
   const host = await start(context, [plugin('base'), onBase, plugin('other')])
   await run(host, 'base', 'above', 'other')
-  const warnings = async (id: string): Promise<string[]> => {
-    const { logs } = (await host.request('GET', `/api/plugins/${id}/logs?level=warn`)).body
-    return logs.map(({ message }: { message: string }) => message)
-  }
+  const warnings = (id: string): Promise<string[]> => logMessages(host, id, '?level=warn')
   await host.publish([plugin('base', [], '2.0.0'), onBase, plugin('other')])
   await command(host, 'POST', 'base/update', {})
   await until('the first warning', async () => (await warnings('above')).length === 1)

@@ -13,6 +13,7 @@ import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import {
   command,
+  logMessages,
   nextFact,
   startHostFor,
   type TestHost,
@@ -166,11 +167,7 @@ test('files that changed are marked where the plugin is shown, and a missing one
   const file = join(host.directory, 'plugins/fixtures--x/init.lua')
   await appendFile(file, '\n-- changed\n')
   assert.deepEqual((await command(host, 'x/reload')).integrity, { intact: false, changed: ['init.lua'] })
-  const { logs } = (await host.request('GET', '/api/plugins/x/logs?level=warn')).body
-  assert.deepEqual(
-    logs.map(({ message }: { message: string }) => message),
-    ['Changed since the installation: init.lua'],
-  )
+  assert.deepEqual(await logMessages(host, 'x', '?level=warn'), ['Changed since the installation: init.lua'])
   await rm(file)
   const { state, error } = await command(host, 'x/reload')
   assert.deepEqual([state, error.code], ['failed', 'manifest_invalid'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
-import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
+import { logMessages, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 
 /** Shows what it is told through its control. */
@@ -24,17 +24,12 @@ const watching = (id: string, body: string): string => `
   plugin:onInit(function() ${body} end)
 `
 
-async function linesOf(host: TestHost, id: string): Promise<string[]> {
-  const { body } = await host.request('GET', `/api/plugins/@fixtures/${id}/logs`)
-  return (body.logs as { message: string }[]).map(({ message }) => message)
-}
-
 const command = (host: TestHost, id: string, what: string, body: unknown): Promise<unknown> =>
   host.request('POST', `/api/plugins/@fixtures/${id}/${what}`, { body })
 
 async function heard(host: TestHost, id: string, last: string): Promise<string[]> {
   const lines = await until(`${id} to hear ${last}`, async () => {
-    const found = await linesOf(host, id)
+    const found = await logMessages(host, `@fixtures/${id}`)
     return found.some((line) => line.includes(last)) ? found : undefined
   })
   return lines
