@@ -12,7 +12,8 @@ import { StartInterrupted } from './host/interrupted-start.ts'
 import { StartError } from './host/start-conditions.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock/lock.ts'
-import { repairJournal } from './journal/repair/repair.ts'
+import { beginAnew, repairJournal } from './journal/repair/repair.ts'
+import { knownEnd, LostJournalError } from './journal/snapshot/known-end.ts'
 import { readSnapshot } from './journal/snapshot/snapshot.ts'
 import type { Vault } from './journal/vault.ts'
 import { makeSecretKey, readKeys, rewriteDirectory, vaultOf } from './maintenance/secret-commands.ts'
@@ -151,19 +152,24 @@ async function runRepair(settings: Settings): Promise<string> {
 async function repair(vault: Vault, directory: string): Promise<string> {
   const logger = createLogger({ level: 'warn', format: 'pretty' })
   process.once('exit', logger.flush)
-  const file = await readSnapshot(systemFileSystem, directory)
-  const repairs = await repairJournal(directory, systemFileSystem, systemClock.now(), file, async () => {
+  const files = systemFileSystem
+  const file = await readSnapshot(files, directory)
+  const end = await knownEnd(files, directory, file).catch(async (error: unknown) => {
+    if (!(error instanceof LostJournalError) || error.spare === undefined) throw error
+    await beginAnew(files, directory, error.spare)
+    return undefined
+  })
+  if (end === undefined) {
+    return 'The journal is gone. Made .host.json of .host.checkpoint: the next start begins a history with those settings.\n'
+  }
+  const { spare, ...known } = end
+  const check = async (): Promise<void> => {
     const journal = await openJournal({
-      directory,
-      files: systemFileSystem,
-      clock: systemClock,
-      logger,
-      acknowledged: file?.journal?.seq ?? 0,
-      vault,
-      whole: true,
+      ...{ directory, files, clock: systemClock, logger, ...known, vault, whole: true },
     })
     await journal.close()
-  })
+  }
+  const repairs = await repairJournal(directory, files, systemClock.now(), file, check, spare)
   if (repairs.length === 0) return 'The journal is whole; nothing was changed.\n'
   return repairs
     .map(({ path, line, offset, cut, copies }) => {

@@ -4,7 +4,8 @@ import type { KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
-import { type Journal, openJournal } from '../journal/journal.ts'
+import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
+import { knownEnd, snapshotInCheckpoint } from '../journal/snapshot/known-end.ts'
 import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot/snapshot.ts'
 import { createSnapshotWriter, type SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 import { writtenSnapshot } from '../journal/snapshot/written-snapshot.ts'
@@ -45,6 +46,12 @@ export interface OpenStateSettings {
   hostId: string | undefined
 }
 
+/** The journal of a host that works by itself. Throws, too, where it is gone, or shorter than another file says. */
+async function openOwnJournal(parts: JournalSettings, file: HostFile | undefined): Promise<Journal> {
+  const { acknowledged, witness } = await knownEnd(parts.files, parts.directory, file)
+  return openJournal({ ...parts, acknowledged, witness })
+}
+
 /** Reads and checks it; changes nothing yet. What `scope` gets closes it. Throws `StartError`. */
 export async function openState(settings: OpenStateSettings, scope: Scope): Promise<OpenState> {
   const { directory, files, clock, logger, ring, segmentBytes, fleet } = settings
@@ -52,10 +59,9 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   const manifests = createManifests(pluginDirectory, logger)
   const { vault, follow } = createJournalVault(ring, manifests)
   const file = await asStartError(readSnapshot(files, directory, vault))
-  const acknowledged = file?.journal?.seq ?? 0
   const parts = { directory, files, clock, logger, vault, segmentBytes }
   const shared = fleet && (await asStartError(fleet.openJournal(parts)))
-  const journal = shared ?? (await asStartError(openJournal({ ...parts, acknowledged })))
+  const journal = shared ?? (await asStartError(openOwnJournal(parts, file)))
   follow(journal)
   scope.add(() => journal.close())
   if (shared?.replicas === 1) {
@@ -80,10 +86,10 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     } catch (error) {
       throw new StartError(messageOf(error), { cause: error })
     }
-  } else if (acknowledged > 0) {
-    logger.warn('There is no journal: the history begins anew, with what .host.json says', {
-      events: acknowledged,
-    })
+  } else if (file !== undefined) {
+    const events = file.journal?.seq ?? (await snapshotInCheckpoint(files, directory))?.journal?.seq ?? 0
+    if (events > 0)
+      logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
   }
   const snapshots = createSnapshotWriter({
     directory,

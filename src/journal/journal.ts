@@ -67,6 +67,8 @@ export interface JournalSettings {
   logger: Logger
   /** Number of the last event that the snapshot has seen: a line up to there was acknowledged. */
   acknowledged?: number
+  /** Name of the file that says so; default: that of the snapshot. */
+  witness?: string
   upcasters?: Upcasters
   /** Encrypts what is secret; default: nothing is. */
   vault?: Vault
@@ -94,6 +96,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const opened = await openSegments({
     ...settings,
     acknowledged: settings.acknowledged ?? 0,
+    witness: settings.witness ?? '.host.json',
     whole: settings.whole ?? false,
     isCopy: settings.isCopy ?? false,
     vault,

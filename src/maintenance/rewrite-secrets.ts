@@ -9,6 +9,7 @@ import { silentLogger } from '../base/log/log.ts'
 import { openJournal } from '../journal/journal.ts'
 import { privateFileMode } from '../base/files/private-files.ts'
 import { rewriteJournal } from '../journal/repair/rewrite.ts'
+import { knownEnd } from '../journal/snapshot/known-end.ts'
 import { readSnapshot, snapshotFileName } from '../journal/snapshot/snapshot.ts'
 import { changeStoredState } from '../journal/fold/stored-state.ts'
 import { changeEvent, changeHostFile, type SecretTransform } from '../journal/vault.ts'
@@ -52,12 +53,14 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
   const { vault: next, follow } = createJournalVault(target, manifests)
 
   const file = await readSnapshot(files, directory, present)
+  const { acknowledged, witness } = await knownEnd(files, directory, file)
   const journal = await openJournal({
     directory,
     files,
     clock,
     logger: silentLogger,
-    acknowledged: file?.journal?.seq ?? 0,
+    acknowledged,
+    witness,
     vault: present,
     whole: true,
   })

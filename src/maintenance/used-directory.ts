@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import type { FileSystem } from '../base/files/file-system.ts'
+import { checkpointFileName } from '../journal/segments/checkpoint-file.ts'
 import { endedSegments, journalFileName } from '../journal/segments/segment.ts'
 import { snapshotFileName } from '../journal/snapshot/snapshot.ts'
 
@@ -23,7 +24,7 @@ export async function ownerOfState(files: FileSystem, directory: string): Promis
   const names = await files.readdir(directory).catch(() => undefined)
   if (names === undefined) return undefined
   // The journal first: an editor may have made the other one anew.
-  const state = [journalFileName, endedSegments(names).at(-1)?.name, snapshotFileName]
+  const state = [journalFileName, endedSegments(names).at(-1)?.name, snapshotFileName, checkpointFileName]
   const found = state.find((name) => name !== undefined && names.includes(name))
   if (found === undefined) throw noHostIn(directory)
   const { uid, gid } = await files.stat(join(directory, found))

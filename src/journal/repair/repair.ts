@@ -25,6 +25,7 @@ export interface Repair {
  * line, after a copy was put beside it. What the lost events did to the settings is in `.host.json`; the next
  * start takes it over as an edit of that file. A damaged file that others follow is put aside, with those before
  * it: the next one begins with the state after it, so that only history is lost. `check` reads all of the journal.
+ * `spare`: as `KnownEnd.spare`.
  */
 export async function repairJournal(
   directory: string,
@@ -32,6 +33,7 @@ export async function repairJournal(
   now: number,
   snapshot: HostFile | undefined,
   check: () => Promise<void>,
+  spare?: HostFile,
 ): Promise<Repair[]> {
   const repairs: Repair[] = []
   const suffix = `.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
@@ -41,21 +43,36 @@ export async function repairJournal(
       return repairs
     } catch (error) {
       if (!(error instanceof DamagedJournalError)) throw error
-      const { path, line, offset, ended } = error
+      const { path, line, offset, ended, last } = error
+      let settings = snapshot
+      if (!ended && last !== undefined && (spare?.journal?.seq ?? 0) > last) {
+        settings = spare
+        // Before the checkpoint goes, where they are.
+        await writeSnapshot(files, directory, spare)
+      }
       await removeCheckpoint(files, directory)
       const copies = ended
         ? await putAside(files, directory, path, suffix)
         : [await cut(files, directory, error, `${path}${suffix}`)]
-      if (!ended && snapshot !== undefined) {
-        // Without its number the snapshot counts as edited by hand: it says what the lost events had led to.
-        const content = `${JSON.stringify({ ...snapshot, journal: {} }, null, 2)}\n`
-        await writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
-      }
+      // Without its number the snapshot counts as edited by hand: it says what the lost events had led to.
+      if (!ended && settings !== undefined)
+        await writeSnapshot(files, directory, { ...settings, journal: {} })
       repairs.push({ path, line, offset, cut: !ended, copies })
       // All that is left has been read.
       if (!ended) return repairs
     }
   }
+}
+
+/** Of a journal that is gone: the settings are those of `spare`, and the next start begins a history with them. */
+export async function beginAnew(files: FileSystem, directory: string, spare: HostFile): Promise<void> {
+  await writeSnapshot(files, directory, { ...spare, journal: {} })
+  await removeCheckpoint(files, directory)
+}
+
+function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {
+  const content = `${JSON.stringify(snapshot, null, 2)}\n`
+  return writeFileAtomically(files, join(directory, snapshotFileName), content, privateFileMode)
 }
 
 async function cut(

@@ -11,7 +11,8 @@ import type { Vault } from '../vault.ts'
 /**
  * `.host.checkpoint`: the fold of the journal as far as it says, so that a start need not begin from the first
  * event. It is no truth of its own: it may be deleted at any time, and is not believed when anything speaks
- * against it. The journal is then read as a whole.
+ * against it. The journal is then read as a whole. Where `.host.json` is gone, it is the one that knows how far the journal
+ * went (`snapshot/known-end.ts`).
  */
 
 export const checkpointFileName = '.host.checkpoint'
@@ -57,6 +58,18 @@ export interface KnownBeginning {
   segments: Segment[]
 }
 
+/** What the file says by itself, whatever the journal is; undefined when it is not there, or is not to be believed. */
+export async function parseCheckpointFile(
+  files: FileSystem,
+  directory: string,
+): Promise<Checkpoint | undefined> {
+  const content = await files.readFile(join(directory, checkpointFileName)).catch(() => undefined)
+  if (content === undefined) return undefined
+  const decoded = decodeLine(content.subarray(0, -1))
+  const parsed = decoded.ok ? parseCheckpoint(decoded.value) : decoded
+  return parsed.ok && parsed.value.fold === foldVersion ? parsed.value : undefined
+}
+
 /** What the checkpoint says, if it is that of these files; undefined whenever there is any doubt. Never throws. */
 export async function readCheckpoint(
   files: FileSystem,
@@ -65,12 +78,9 @@ export async function readCheckpoint(
   restore: (base: Checkpoint['base']) => FoldedEvents,
 ): Promise<KnownBeginning | undefined> {
   try {
-    const content = await files.readFile(join(directory, checkpointFileName))
-    const decoded = decodeLine(content.subarray(0, -1))
-    const parsed = decoded.ok ? parseCheckpoint(decoded.value) : decoded
-    if (!parsed.ok || parsed.value.fold !== foldVersion) return undefined
-    const segments = await believed(files, parsed.value, found)
-    return segments && { folded: restore(parsed.value.base), segments }
+    const checkpoint = await parseCheckpointFile(files, directory)
+    const segments = checkpoint && (await believed(files, checkpoint, found))
+    return segments && { folded: restore(checkpoint.base), segments }
   } catch {
     return undefined
   }

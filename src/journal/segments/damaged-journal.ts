@@ -3,7 +3,8 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { NewerFormatError } from '../lines/upcast.ts'
 
-const effectOnLast = 'it keeps a copy of the file, cuts it there and takes the settings from .host.json'
+const effectOnLast = (witness: string): string =>
+  `it keeps a copy of the file, cuts it there and takes the settings from ${witness}`
 const effectOnEnded =
   'it puts this file and those before it aside; the state of the plugins stays, as the next file has it'
 
@@ -16,16 +17,30 @@ export class DamagedJournalError extends Error {
   readonly offset: number
   /** It is in a segment that others follow. */
   readonly ended: boolean
+  /** Number of the last event before it, where that is known. */
+  readonly last: number | undefined
 
-  constructor(path: string, line: number, offset: number, reason: string, { ended = false } = {}) {
+  /** `witness`: the file that says what the lost events have led to. */
+  constructor(
+    path: string,
+    line: number,
+    offset: number,
+    reason: string,
+    {
+      ended = false,
+      last,
+      witness = '.host.json',
+    }: { ended?: boolean; last?: number; witness?: string } = {},
+  ) {
     super(
       `${path} is damaged at line ${line} (byte ${offset}): ${reason}. ` +
-        `Run "lupine repair" (in a checkout: npm start -- repair): ${ended ? effectOnEnded : effectOnLast}.`,
+        `Run "lupine repair" (in a checkout: npm start -- repair): ${ended ? effectOnEnded : effectOnLast(witness)}.`,
     )
     this.path = path
     this.line = line
     this.offset = offset
     this.ended = ended
+    this.last = last
   }
 }
 

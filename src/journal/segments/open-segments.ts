@@ -36,6 +36,7 @@ export interface OpenSettings {
   files: FileSystem
   logger: Logger
   acknowledged: number
+  witness: string
   /** No checkpoint is asked. */
   whole: boolean
   vault: Vault
@@ -120,6 +121,7 @@ export async function openSegments(settings: OpenSettings): Promise<OpenedSegmen
 
   const read = await readSegments(files, found, known?.segments ?? [], receiver, {
     acknowledged: settings.acknowledged,
+    witness: settings.witness,
     lastFlags: segmentFlags(isCopy).existing,
     onTorn: (path, text) =>
       logger.warn('Cut off an incomplete last line of the journal, left by a crash', {

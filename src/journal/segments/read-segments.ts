@@ -4,6 +4,7 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SegmentBase } from '../../schema/journal/stored-state.ts'
+import { checkpointFileName } from './checkpoint-file.ts'
 import { DamagedJournalError, NewerJournalError, openExisting } from './damaged-journal.ts'
 import { type Line, readLines } from '../lines/line-reader.ts'
 import { NewerFormatError } from '../lines/upcast.ts'
@@ -25,6 +26,8 @@ export interface LineReceiver {
 export interface ReadOptions {
   /** Number of the last event that a caller was told of. */
   acknowledged: number
+  /** Name of the file that says so. */
+  witness: string
   /** How the segment is opened that is written to afterwards. */
   lastFlags: string | number
   onTorn: (path: string, text: string) => void
@@ -92,7 +95,7 @@ async function readSegment(
   known: Segment | undefined,
   nextFirst: number | undefined,
   receiver: LineReceiver,
-  { acknowledged, onTorn, onEvent }: ReadOptions,
+  { acknowledged, witness, onTorn, onEvent }: ReadOptions,
 ): Promise<ReadSegment> {
   const segment: Segment = { path, first, last: first - 1, bytes: 0, sha256: '', changed, plugins: new Set() }
   const hash = createHash('sha256')
@@ -113,7 +116,7 @@ async function readSegment(
   }
 
   function damaged(start: number, reason: string): DamagedJournalError {
-    return new DamagedJournalError(path, number, start, reason, { ended })
+    return new DamagedJournalError(path, number, start, reason, { ended, last: segment.last, witness })
   }
 
   function takeFirst({ bytes, start }: Line): boolean {
@@ -188,7 +191,10 @@ async function readSegment(
   }
   if (first > 1 && offsets.length === 0) throw damaged(0, 'it is empty')
   if (segment.last < acknowledged) {
-    throw damaged(segment.bytes, `it ends here, but .host.json has seen ${acknowledged} events`)
+    // Nothing else goes by the checkpoint, so an older journal may be put back beside it.
+    const advice =
+      witness === checkpointFileName ? ' (if an older journal was put back, move that file away)' : ''
+    throw damaged(segment.bytes, `it ends here, but ${witness} has seen ${acknowledged} events${advice}`)
   }
   return finish(false)
 }

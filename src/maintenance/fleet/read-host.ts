@@ -6,6 +6,7 @@ import type { KeyRing } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
 import { isInstalled, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
 import { type Journal, openJournal } from '../../journal/journal.ts'
+import { knownEnd } from '../../journal/snapshot/known-end.ts'
 import { handEdits, readSnapshot, snapshotFileName } from '../../journal/snapshot/snapshot.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { writtenSnapshot } from '../../journal/snapshot/written-snapshot.ts'
@@ -57,9 +58,9 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   const manifests = createManifests(pluginDirectory, silentLogger)
   const { vault, follow } = createJournalVault(ring, manifests)
   const file = await readSnapshot(files, directory, vault)
-  const acknowledged = file?.journal?.seq ?? 0
+  const { acknowledged, witness } = await knownEnd(files, directory, file)
   const journal = await openJournal({
-    ...{ directory, files, clock, logger: silentLogger, acknowledged, vault, whole: true },
+    ...{ directory, files, clock, logger: silentLogger, acknowledged, witness, vault, whole: true },
   })
   follow(journal)
   try {
