@@ -14,16 +14,43 @@ function withMemory(added: KnownRepository, before: KnownRepository | undefined)
   return { ...added, signedAt: Math.max(added.signedAt ?? 0, before.signedAt) }
 }
 
+/** Starts in a row that were no good, before the one that begins. */
+function startsBefore({ unfinishedStarts, lastReady }: HostContext, afterBriefRun: true | undefined): number {
+  return afterBriefRun === true ? (lastReady?.unfinishedStarts ?? unfinishedStarts) : unfinishedStarts
+}
+
+/** Hosts of versions that did not know it have none. */
+function withoutReady({ lastReady }: HostContext): { lastReady?: null } {
+  return lastReady === undefined ? {} : { lastReady: null }
+}
+
 const machine = setup({
   types: { context: {} as HostContext, events: {} as HostEvent },
   guards: { isSafe: ({ context }) => context.safeMode !== null },
   actions: {
     recordStart: assign(({ context, event }) =>
       event.type === 'HostStarted'
-        ? { id: event.data.host, unfinishedStarts: context.unfinishedStarts + 1, safeMode: null }
+        ? {
+            id: event.data.host,
+            unfinishedStarts: startsBefore(context, event.data.afterBriefRun) + 1,
+            safeMode: null,
+            ...withoutReady(context),
+          }
         : {},
     ),
-    recordReady: assign({ unfinishedStarts: 0 }),
+    recordReady: assign(({ context, event }) => {
+      const machine = event.type === 'HostReady' ? event.data.machine : undefined
+      // Where no plugin is loaded, none has to do with how it ends.
+      const isCounted = machine !== undefined && context.safeMode === null
+      return {
+        unfinishedStarts: 0,
+        ...(isCounted
+          ? { lastReady: { ...machine, unfinishedStarts: context.unfinishedStarts } }
+          : withoutReady(context)),
+      }
+    }),
+    /** It ends in order. */
+    recordEnd: assign(({ context }) => withoutReady(context)),
     /** A start that somebody ended says nothing about the next one. */
     recordInterruption: assign(({ context, event }) =>
       event.type === 'HostStopping' && event.data.failed !== true
@@ -119,7 +146,7 @@ export const host = machine.createMachine({
       description: 'Everything answers',
       on: {
         HostSafeModeLeft: { guard: 'isSafe', actions: 'leaveSafeMode' },
-        HostStopping: 'stopping',
+        HostStopping: { target: 'stopping', actions: 'recordEnd' },
       },
     },
     stopping: { description: 'Unloading every plugin', on: { HostStopped: 'stopped' } },

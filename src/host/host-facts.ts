@@ -1,12 +1,14 @@
 import { randomBytes } from 'node:crypto'
+import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
-import { decideSafeMode } from '../lifecycle/supervision/safe-mode.ts'
+import { decideSafeMode, wasBriefRun } from '../lifecycle/supervision/safe-mode.ts'
 import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
+import { machineTime } from './machine-time.ts'
 
 /** What the journal says of the host's own start and end. */
 
@@ -17,6 +19,7 @@ export interface StartFacts {
   id: string
   settings: Pick<Settings, 'safeMode'>
   hostVersion: string
+  files: FileSystem
   journal: Journal
   lifecycle: RunningLifecycle
   /** `.host.json` as it was found. */
@@ -39,12 +42,17 @@ export function chooseHostId(
 
 /** Writes down that the host has started, and how. */
 export async function recordStart(start: StartFacts): Promise<void> {
-  const { id, settings, hostVersion, journal, lifecycle, file, patiently, logger } = start
+  const { id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger } = start
   const { seq } = journal.state
-  const { unfinishedStarts } = journal.live.host.context
-  await patiently(() =>
-    lifecycle.record([{ type: 'HostStarted', plugin: null, data: { host: id, hostVersion } }], 'startup'),
-  )
+  const { lastReady } = journal.live.host.context
+  const data = {
+    host: id,
+    hostVersion,
+    ...(wasBriefRun(lastReady, await machineTime(files)) ? { afterBriefRun: true as const } : {}),
+  }
+  await patiently(() => lifecycle.record([{ type: 'HostStarted', plugin: null, data }], 'startup'))
+  // Without the one that has just begun.
+  const unfinishedStarts = journal.live.host.context.unfinishedStarts - 1
   const reason = decideSafeMode(settings.safeMode, unfinishedStarts)
   if (reason !== undefined) {
     const data = { reason, unfinishedStarts }
@@ -59,6 +67,17 @@ export async function recordStart(start: StartFacts): Promise<void> {
       lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
     )
   }
+}
+
+/** Writes down that everything answers. */
+export async function recordReady({
+  files,
+  lifecycle,
+  patiently,
+}: Pick<StartFacts, 'files' | 'lifecycle' | 'patiently'>): Promise<void> {
+  const machine = await machineTime(files)
+  const data = machine === undefined ? {} : { machine }
+  await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data }], 'startup'))
 }
 
 /** The end of the host; one that cannot be written down is logged. */

@@ -27,7 +27,14 @@ import type { Settings } from '../settings/settings.ts'
 import { openConfiguredFleet } from './configured-fleet.ts'
 import { createBus, createFleetBus } from './create-bus.ts'
 import { createFormerNames } from './former-names.ts'
-import { chooseHostId, createEndFacts, noEndFacts, recordStart, starterRepository } from './host-facts.ts'
+import {
+  chooseHostId,
+  createEndFacts,
+  noEndFacts,
+  recordReady,
+  recordStart,
+  starterRepository,
+} from './host-facts.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
 import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
@@ -206,7 +213,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => projection.close())
     projection.follow()
     if (member === undefined)
-      await recordStart({ id, settings, hostVersion, journal, lifecycle, file, patiently, logger })
+      await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
     await lifecycle.prepare(file, patiently)
     await snapshots.flush()
     await projection.start()
@@ -252,7 +259,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await formerNames?.settle()
     refuseWhenInterrupted(interrupt)
     if (shared === undefined || sharedBus === undefined) {
-      await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data: {} }], 'startup'))
+      await recordReady({ files, lifecycle, patiently })
     } else {
       const address = trimEndOf(settings.publicUrl ?? http.url, '/')
       await asStartError(

@@ -45,6 +45,38 @@ test('a start that somebody ended does not count as unfinished, one that went wr
   assert.deepEqual(counts, [0, 1, 1, 3])
 })
 
+test('a run that died soon after ready counts like a start that did not get there, unless it was in safe mode or ended in order', () => {
+  const soon: HostFact = { ...started, data: { ...started.data, afterBriefRun: true } }
+  const readyAt: HostFact = { ...ready, data: { machine: { boot: 'b', uptime: 5 } } }
+  const data = { reason: 'unfinishedStarts', unfinishedStarts: 3 } as const
+  const entered: HostFact = { type: 'HostSafeModeEntered', plugin: null, data }
+  const before = [
+    [started, readyAt, soon],
+    [started, readyAt, soon, readyAt, soon, readyAt, soon],
+    // It dies now before it is ready, now after.
+    [started, readyAt, soon, started, readyAt, soon],
+    // It lasted, or was ready in a version that did not say when.
+    [started, readyAt, started],
+    [started, readyAt, soon, ready, started],
+    [started, readyAt, soon, readyAt, stopping, stopped, started],
+    [started, readyAt, soon, readyAt, stopping, started],
+    // Somebody ended the start.
+    [started, readyAt, soon, stopping, stopped, started],
+    [started, readyAt, soon, entered, readyAt, started],
+  ].map((facts) => run(...facts).context.unfinishedStarts - 1)
+  assert.deepEqual(before, [1, 3, 3, 0, 0, 0, 0, 1, 0])
+  const last = [
+    [started, ready],
+    [started, readyAt],
+    [started, readyAt, stopping],
+    [started, entered, readyAt],
+  ]
+  assert.deepEqual(
+    last.map((facts) => run(...facts).context.lastReady),
+    [undefined, { boot: 'b', uptime: 5, unfinishedStarts: 1 }, null, undefined],
+  )
+})
+
 test('safe mode is entered in a start, left once, and over with the next start', () => {
   const entered: HostFact = {
     type: 'HostSafeModeEntered',

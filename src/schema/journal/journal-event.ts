@@ -56,9 +56,19 @@ export const PendingRestart = Type.Object({
 })
 export type PendingRestart = Static<typeof PendingRestart>
 
-/** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready. */
+/** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready, or died soon after. */
 export const SafeModeReason = Type.Union([Type.Literal('asked'), Type.Literal('unfinishedStarts')])
 export type SafeModeReason = Static<typeof SafeModeReason>
+
+/**
+ * A moment on a clock that nobody sets: the name that the system gives to this run of the machine, and milliseconds since it
+ * began.
+ */
+export const MachineTime = Type.Object({
+  boot: Type.String({ minLength: 1 }),
+  uptime: Type.Integer({ minimum: 0 }),
+})
+export type MachineTime = Static<typeof MachineTime>
 
 const nothing = Type.Object({})
 /**
@@ -145,12 +155,18 @@ export const pluginFacts = {
 } as const satisfies Record<string, TObject>
 
 export const hostFacts = {
-  HostStarted: Type.Object({ host: Type.String(), hostVersion: Type.String() }),
-  HostReady: nothing,
+  /** `afterBriefRun`: the run before it died soon after it was ready. */
+  HostStarted: Type.Object({
+    host: Type.String(),
+    hostVersion: Type.String(),
+    afterBriefRun: Type.Optional(Type.Literal(true)),
+  }),
+  /** `machine`: absent where the system does not tell. */
+  HostReady: Type.Object({ machine: Type.Optional(MachineTime) }),
   /** In safe mode no plugin is loaded; a start ends it, unless there is a reason again. */
   HostSafeModeEntered: Type.Object({
     reason: SafeModeReason,
-    /** Starts in a row, before this one, that did not reach ready. */
+    /** Starts in a row, before this one, that did not reach ready, or died soon after. */
     unfinishedStarts: Type.Integer({ minimum: 0 }),
   }),
   HostSafeModeLeft: nothing,

@@ -5,7 +5,7 @@ import {
   type RestartDecision,
   type RestartPolicy,
 } from '../../../src/lifecycle/loading/restart-policy.ts'
-import { decideSafeMode } from '../../../src/lifecycle/supervision/safe-mode.ts'
+import { decideSafeMode, wasBriefRun } from '../../../src/lifecycle/supervision/safe-mode.ts'
 import type { SafeModeReason } from '../../../src/schema/journal/journal-event.ts'
 
 const policy: RestartPolicy = {
@@ -46,6 +46,26 @@ const starts: [asked: boolean, unfinished: number, reason: SafeModeReason | unde
   [true, 0, 'asked'],
   [true, 3, 'asked'],
 ]
+
+const ready = { boot: 'a', uptime: 1_000_000 }
+const runs: [Parameters<typeof wasBriefRun>[0], Parameters<typeof wasBriefRun>[1], boolean][] = [
+  [ready, { boot: 'a', uptime: 1_000_000 }, true],
+  [ready, { boot: 'a', uptime: 1_300_000 }, true],
+  [ready, { boot: 'a', uptime: 1_300_001 }, false],
+  // After a power cut.
+  [ready, { boot: 'b', uptime: 1_100_000 }, false],
+  [ready, undefined, false],
+  [null, ready, false],
+  [undefined, ready, false],
+  [undefined, undefined, false],
+]
+
+test('a run was a brief one when the next begins within five minutes of its ready, on a machine that has not begun anew', () => {
+  assert.deepEqual(
+    runs.map(([before, now]) => [before, now, wasBriefRun(before, now)]),
+    runs,
+  )
+})
 
 test('a start is a safe one when it is asked for, or after three that did not reach ready', () => {
   const decided = starts.map(([asked, unfinished]) => [asked, unfinished, decideSafeMode(asked, unfinished)])
