@@ -103,7 +103,11 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'upkeep.ts': ['vault.ts', 'fold', 'lines', 'segments'],
     'append-queue.ts': ['fold', 'segments'],
     'slow-writes.ts': [],
-    'journal.ts': ['vault.ts', 'fold', 'lines', 'segments', 'upkeep.ts', 'append-queue.ts', 'slow-writes.ts'],
+    'refused-writes.ts': [],
+    'journal.ts': [
+      ...['vault.ts', 'fold', 'lines', 'segments', 'upkeep.ts', 'append-queue.ts'],
+      ...['slow-writes.ts', 'refused-writes.ts'],
+    ],
     snapshot: ['vault.ts', 'fold', 'segments', 'journal.ts'],
     repair: ['vault.ts', 'fold', 'lines', 'segments', 'snapshot'],
   },

@@ -146,11 +146,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     )
 
     const gate = createStartGate()
-    const readiness = createReadiness(
-      bus,
-      { snapshotFailure: () => snapshots.failure, journalStall: () => journal.stall },
-      () => member?.isLive ?? true,
-    )
+    const readiness = createReadiness(bus, journal, snapshots, () => member?.isLive ?? true)
     const face = shared?.member.face({
       lifecycle,
       journal: shared.journal,

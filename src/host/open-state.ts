@@ -100,6 +100,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
     onWriting: journal.onWriting,
+    refused: journal.refused,
     vault,
     // The fold is that of all hosts, which have it in their journal, and knows no name of this one.
     ...(member === undefined ? {} : { hostId: member.id, isCache: true }),

@@ -1,4 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
+import type { Journal } from '../journal/journal.ts'
+import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 
 /** Whether the host serves, and why not. */
 export interface Readiness {
@@ -9,10 +11,10 @@ export interface Readiness {
   now(): { ready: boolean; reasons: string[] }
 }
 
-/** `snapshotFailure`: why `.host.json` cannot be written, if so; `journalStall`: as `Journal.stall`. */
 export function createReadiness(
   bus: Pick<Bus, 'connected' | 'memoryOnly'>,
-  files: { snapshotFailure: () => string | undefined; journalStall: () => string | undefined },
+  journal: Pick<Journal, 'stall' | 'refused'>,
+  snapshots: Pick<SnapshotWriter, 'failure'>,
   /** In a fleet, whether its store knows this host to live. */
   isLive: () => boolean = () => true,
 ): Readiness {
@@ -27,9 +29,12 @@ export function createReadiness(
       const { memoryOnly } = bus
       if (memoryOnly?.lasting === false)
         reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)
-      const stall = files.journalStall()
+      const { stall, refused } = journal
       if (stall !== undefined) reasons.push(stall)
-      const failure = files.snapshotFailure()
+      // A start that waits for the disk has said so.
+      if (refused?.reason !== undefined && !hindrances.has(refused.reason))
+        reasons.push(`the journal cannot be written: ${refused.reason}`)
+      const { failure } = snapshots
       if (failure !== undefined) reasons.push(`.host.json cannot be written: ${failure}`)
       const ready = reasons.length === 0
       // A host that is what it can be on this platform is in order.

@@ -18,6 +18,7 @@ import { createEventReader, goneProblem } from './segments/event-reader.ts'
 import { encodeLine } from './lines/journal-line.ts'
 import { openSegments } from './segments/open-segments.ts'
 import { changeStoredState } from './fold/stored-state.ts'
+import { createRefusedWrites, type RefusedWrites } from './refused-writes.ts'
 import { createSlowWrites } from './slow-writes.ts'
 import { journalFileName } from './segments/segment.ts'
 import { parseLine } from './lines/stored-line.ts'
@@ -52,6 +53,8 @@ export interface Journal {
   recallRequest(requestKey: string): string | undefined
   /** Why appends wait for long; undefined, or absent: they do not. */
   readonly stall?: string | undefined
+  /** What the disk has refused last; absent in a fleet, whose journal is elsewhere. */
+  readonly refused?: Pick<RefusedWrites, 'reason' | 'takenElsewhere' | 'subscribe'>
   /** Hears of every event once it is on disk, in order. */
   subscribe(listener: (event: JournalEvent) => void): () => void
   /** Hears of each write that begins, as `AppendQueueParts.writing`. A fleet's journal is not written here. */
@@ -107,7 +110,9 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const { segments, lines, running, file } = opened
   const upkeep = createUpkeep({ ...settings, vault, segmentBytes, opened })
   const reader = createEventReader(segments, lines, parse, (stored) => changeStoredState(vault.open, stored))
-  const slowWrites = createSlowWrites({ clock, logger, path: join(directory, journalFileName) })
+  const path = join(directory, journalFileName)
+  const slowWrites = createSlowWrites({ clock, logger, path })
+  const refused = createRefusedWrites({ logger, path })
   let closed = false
 
   const createQueue = settings.createQueue ?? createAppendQueue
@@ -119,6 +124,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     write(written) {
       const write = file.append(written)
       slowWrites.watch(write)
+      refused.watch(write)
       return write
     },
     writing(last, state) {
@@ -193,6 +199,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     get stall() {
       return slowWrites.reason
     },
+    refused,
     get first() {
       return reader.first
     },

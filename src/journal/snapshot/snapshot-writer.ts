@@ -58,6 +58,8 @@ export function createSnapshotWriter(settings: {
   eventId?: (seq: number) => string | undefined
   /** Tells which snapshot is going to be the next one; without it each is written when it is asked for. */
   onWriting?: Journal['onWriting'] | undefined
+  /** The file is written anew some time after a refusal: so it is known when the disk takes something again. */
+  refused?: Journal['refused']
   /** As in `openJournal`. */
   vault?: Vault
   /** Name of this host, where the fold does not say it. */
@@ -74,6 +76,7 @@ export function createSnapshotWriter(settings: {
     state,
     eventId,
     onWriting,
+    refused,
     vault = noVault,
     hostId,
     isCache = false,
@@ -94,6 +97,12 @@ export function createSnapshotWriter(settings: {
   /** Last event of the snapshot that lies beside the file, whole, and has not got its name. */
   let prepared: string | undefined
   const unfollow = onWriting?.(prepare)
+  const stopListening = refused?.subscribe(() => {
+    // Before the first one the file may have what a person has changed, and the journal does not have yet.
+    if (writtenSeq === -1) return
+    writtenSeq = -1
+    tryLater()
+  })
 
   /** One after the other. */
   function enqueue(task: () => Promise<void>): Promise<void> {
@@ -110,6 +119,7 @@ export function createSnapshotWriter(settings: {
     if (!isPrepared) await writeTemporary(files, path, contentOf(current, event), privateFileMode)
     await replaceByTemporary(files, path)
     writtenSeq = current.seq
+    refused?.takenElsewhere()
   }
 
   function contentOf(current: HostState, event: string | undefined): string {
@@ -209,6 +219,7 @@ export function createSnapshotWriter(settings: {
     close() {
       closed = true
       unfollow?.()
+      stopListening?.()
       retry?.cancel()
       retry = undefined
       if (due === undefined) return running

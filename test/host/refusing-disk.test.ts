@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
+import { until } from '../helpers/until.ts'
+import { type DiskError, failingFileSystem } from '../helpers/failing-file-system.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
+import { startHostFor } from '../helpers/test-host.ts'
+
+const cases: [DiskError, RegExp][] = [
+  ['ENOSPC', /^the journal cannot be written: The disk of the data directory is full; free some space/],
+  ['EROFS', /^the journal cannot be written: The data directory is on a read-only file system/],
+  ['EIO', /^the journal cannot be written: The disk of the data directory reports an error/],
+]
+
+for (const [code, says] of cases) {
+  test(`a disk that refuses what the journal writes (${code}) is told by /readyz, until it takes something again`, async (context) => {
+    let refusing = false
+    let hasTried = false
+    const clock = createManualClock()
+    const files = failingFileSystem((operation, path) => {
+      if (!refusing || (operation !== 'write' && operation !== 'writeFile')) return false
+      if (path.includes('.host.json')) hasTried = true
+      return code
+    })
+    const host = await startHostFor(context, { clock, files })
+    const install = () =>
+      host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+    const ready = () => host.request('GET', '/readyz')
+    refusing = true
+    assert.equal((await install()).status, 507)
+    const refused = await ready()
+    assert.deepEqual([refused.status, refused.body.reasons.length], [503, 1])
+    assert.match(refused.body.reasons[0], says)
+
+    // Nobody sends a command: the host finds out by itself.
+    clock.advance(snapshotRetryDelay)
+    await until('a try', async () => hasTried)
+    assert.equal((await ready()).status, 503)
+    refusing = false
+    await until('a host in order', async () => {
+      clock.advance(snapshotRetryDelay)
+      return (await ready()).status === 200
+    })
+
+    // Or a command comes before.
+    refusing = true
+    assert.equal((await install()).status, 507)
+    assert.equal((await ready()).status, 503)
+    refusing = false
+    assert.equal((await install()).status, 201)
+    assert.deepEqual((await ready()).body.reasons, [])
+  })
+}
+
+test('a journal that may not grow any further is told by /readyz until it may, whatever else is written', async (context) => {
+  let refusing = false
+  const clock = createManualClock()
+  let isWritten = false
+  const files = failingFileSystem((operation, path) => {
+    if (refusing && operation === 'rename' && path.endsWith('.host.json')) isWritten = true
+    return refusing && operation === 'write' && path.endsWith('.host.journal') ? 'EFBIG' : false
+  })
+  const host = await startHostFor(context, { clock, files })
+  const install = () => host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  refusing = true
+  assert.equal((await install()).status, 507)
+  clock.advance(snapshotRetryDelay)
+  await until('another file', async () => isWritten)
+  const { status, body } = await host.request('GET', '/readyz')
+  assert.deepEqual([status, body.reasons.length], [503, 1])
+  refusing = false
+  assert.equal((await install()).status, 201)
+  assert.equal((await host.request('GET', '/readyz')).status, 200)
+})
