@@ -10,6 +10,7 @@ import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { installedVersion, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
+import { tellCircles } from './dependency-circle.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
 import { leftFolder } from '../sources/left-folder.ts'
 import type { InstallRequest } from '../lifecycle.ts'
@@ -42,7 +43,8 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
   /** `installed`: compare with the version that is there, and with its configuration. */
   async function compare(id: string, next: PluginPreview, installed: boolean): Promise<ChangeCheck> {
     const { manifest, integrity, minHostVersion } = next
-    const { unmet: missing } = await checkDependencies(context, id, manifest)
+    const { unmet } = await checkDependencies(context, id, manifest)
+    const missing = unmet.length === 0 ? unmet : await tellCircles(context, id, manifest, unmet)
     const present = snapshotOfPlugin(context, id).context
     const before = installed ? manifests.get(id) : undefined
     const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]

@@ -10,6 +10,7 @@ import { allFiles, type Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
+import { tellCircles } from './dependency-circle.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
@@ -37,7 +38,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
 
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
-    if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))
+    if (unmet.length === 0) return
+    throw new Problem('dependency_unmet', unmetMessage(await tellCircles(context, id, manifest, unmet)))
   }
 
   async function stage({
