@@ -60,6 +60,8 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
   }
   const building = directory + unfinished
   await removeUnfinished(building, files)
+  // One that got its name, and the command was ended before it could say so.
+  await removeUnfinished(directory, files)
   await makePrivateDirectory(files, building)
   await writeFileAtomically(files, join(building, markerFile), '', privateFileMode)
   let left: Left
@@ -69,25 +71,32 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
     await files.rm(building, { recursive: true, force: true }).catch(() => undefined)
     throw error
   }
-  await files.rm(join(building, markerFile))
-  await syncDirectory(files, building)
   await files.rename(building, directory)
   await syncDirectory(files, dirname(directory))
+  // Last: whenever the command is ended, what it has made is known as its own.
+  await files.rm(join(directory, markerFile))
+  await syncDirectory(files, directory)
   return left
 }
 
 async function requireFree(directory: string, files: FileSystem): Promise<void> {
   const names = await readNames(files, directory)
-  if (names.length === 0) return
+  if (names.length === 0 || isUnfinished(names)) return
   const lock = await lockDirectory(directory)
   await lock?.release({ withFile: true })
   if (lock === undefined) throw new Error(`A host is running in ${directory}; stop it first.`)
   throw new Error(`${directory} is not empty; name a new directory, where the single host is to be.`)
 }
 
+/** Whether this command has made it, was ended, and no host has run in it since. */
+function isUnfinished(names: readonly string[]): boolean {
+  if (names.every((name) => name.startsWith(markerFile))) return true
+  return names.includes(markerFile) && !names.some((name) => /^\.host\.(?:lock|names)/.test(name))
+}
+
 async function removeUnfinished(building: string, files: FileSystem): Promise<void> {
   const names = await files.readdir(building).catch((): string[] => [])
-  if (names.length > 0 && !names.includes(markerFile)) {
+  if (names.length > 0 && !isUnfinished(names)) {
     throw new Error(`${building} is in the way; move it away.`)
   }
   await files.rm(building, { recursive: true, force: true })

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { readKeyFile } from '../../../src/base/keys/key-file.ts'
 import { createKeyRing, type KeyRing } from '../../../src/base/keys/key-ring.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
@@ -309,6 +309,46 @@ test('what is interrupted anywhere can be run again, and nothing is lost or ther
     three: { starts: 2, apiKey: 'pearl-three', version: '1.0.0' },
   })
   await assert.rejects(stat(`${place}.leaving`), { code: 'ENOENT' })
+})
+
+test('a directory that is left half made, or made and not told of, wherever the command was ended, is made anew', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
+  const fleet = stage.newFleet()
+  await joinFleet(await membership(context, ring, fleet, directory))
+  const place = await newPlace(context)
+  const settings = await membership(context, ring, fleet, place)
+  const never = new Promise<never>(() => undefined)
+  // Each time the process is ended at one call more than the time before.
+  for (let limit = 1, done = false; !done; limit += 1) {
+    let calls = 0
+    let reached: () => void = () => undefined
+    const ended = new Promise<void>((resolve) => (reached = resolve))
+    const step = <Given extends unknown[], Result>(
+      task: (...given: Given) => Promise<Result>,
+      counts: (path: string) => boolean,
+    ) => {
+      return (...given: Given): Promise<Result> => {
+        if (!counts(String(given[0]))) return task(...given)
+        calls += 1
+        if (calls < limit) return task(...given)
+        reached()
+        return never
+      }
+    }
+    const isOurs = (path: string): boolean => path.endsWith('.leaving') || path.includes('.host.leaving')
+    const files = {
+      ...systemFileSystem,
+      open: step(systemFileSystem.open, isOurs),
+      rename: step(systemFileSystem.rename, isOurs),
+      rm: step(systemFileSystem.rm, isOurs),
+    } as FileSystem
+    done = await Promise.race([leaveFleet({ ...settings, files }).then(() => true), ended.then(() => false)])
+    assert.ok(done || limit < 50)
+  }
+  assert.deepEqual((await readdir(place)).includes('.host.leaving'), false)
+  assert.deepEqual(Object.keys(await shownBy(context, place, secretKeyFile, ['one'])), ['one'])
+  await assert.rejects(leaveFleet(settings), /is not empty; name a new directory/)
 })
 
 test('files that were changed by hand, and values of a plugin that is gone, come along as they are', async (context) => {
