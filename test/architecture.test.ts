@@ -80,7 +80,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'problem.ts': ['text'],
     log: ['text', 'time', 'problem.ts'],
     files: ['time', 'problem.ts', 'log'],
-    network: ['time', 'log'],
+    network: ['lazily.ts', 'time', 'log'],
     keys: ['text', 'time', 'problem.ts', 'log', 'files'],
   },
   schema: {

@@ -133,6 +133,7 @@ export function createHttp(settings: HttpSettings): Http {
     handle: (request, response) => void answer(request, response),
     isCutOff: (socket) => !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0,
     refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),
+    short: warn,
     upgrade: createUpgrades({
       access,
       handlers: {

@@ -4,6 +4,7 @@ import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
 import type { ClientAddresses } from '../../base/network/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
+import { shortageOfFiles } from '../../base/network/open-files.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields, Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
@@ -99,6 +100,10 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     async open(): Promise<void> {
       const server = createTcpServer()
       tcpServer = server
+      server.on('connection', (socket: Socket) => {
+        const shortage = shortageOfFiles(socket)
+        if (shortage !== undefined) warn(shortage)
+      })
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
         server.listen({ host: bind, port }, resolve)

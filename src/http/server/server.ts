@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../base/time/clock.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
+import { shortageOfFiles } from '../../base/network/open-files.ts'
 import {
   messageOf,
   Problem,
@@ -51,6 +52,8 @@ export interface ServerSettings {
   isCutOff?(socket: Socket): boolean
   /** Hears of each connection that was one too many, and why. */
   refused?(reason: string): void
+  /** Hears what `shortageOfFiles` tells. */
+  short?(shortage: string): void
   /** In place of the usual ones. */
   limits?: ConnectionLimits
 }
@@ -66,7 +69,7 @@ export interface Server {
 
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
-  const { bind, port, clock, tls, handle, upgrade, isCutOff, refused } = settings
+  const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
   // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, Set<ServerResponse>>()
   const taken = createConnections(
@@ -105,6 +108,8 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
+    const shortage = shortageOfFiles(socket)
+    if (shortage !== undefined) short?.(shortage)
     const peer = peerOf(socket)
     places.set(peer, taken.add(socket, socket))
     if (tls !== undefined) handshakes.set(peer, socket)
