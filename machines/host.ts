@@ -15,8 +15,11 @@ function withMemory(added: KnownRepository, before: KnownRepository | undefined)
 }
 
 /** Starts in a row that were no good, before the one that begins. */
-function startsBefore({ unfinishedStarts, lastReady }: HostContext, afterBriefRun: true | undefined): number {
-  return afterBriefRun === true ? (lastReady?.unfinishedStarts ?? unfinishedStarts) : unfinishedStarts
+function startsBefore(
+  { unfinishedStarts, lastReady }: HostContext,
+  afterMemoryKill: true | undefined,
+): number {
+  return afterMemoryKill === true ? (lastReady?.unfinishedStarts ?? unfinishedStarts) : unfinishedStarts
 }
 
 /** Hosts of versions that did not know it have none. */
@@ -32,7 +35,7 @@ const machine = setup({
       event.type === 'HostStarted'
         ? {
             id: event.data.host,
-            unfinishedStarts: startsBefore(context, event.data.afterBriefRun) + 1,
+            unfinishedStarts: startsBefore(context, event.data.afterMemoryKill) + 1,
             safeMode: null,
             ...withoutReady(context),
           }

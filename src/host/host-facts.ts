@@ -4,11 +4,11 @@ import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
-import { decideSafeMode, wasBriefRun } from '../lifecycle/supervision/safe-mode.ts'
+import { decideSafeMode, wasKilledForMemory } from '../lifecycle/supervision/safe-mode.ts'
 import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
-import { machineTime } from './machine-time.ts'
+import { machineRun } from './machine-run.ts'
 
 /** What the journal says of the host's own start and end. */
 
@@ -48,7 +48,7 @@ export async function recordStart(start: StartFacts): Promise<void> {
   const data = {
     host: id,
     hostVersion,
-    ...(wasBriefRun(lastReady, await machineTime(files)) ? { afterBriefRun: true as const } : {}),
+    ...(wasKilledForMemory(lastReady, await machineRun(files)) ? { afterMemoryKill: true as const } : {}),
   }
   await patiently(() => lifecycle.record([{ type: 'HostStarted', plugin: null, data }], 'startup'))
   // Without the one that has just begun.
@@ -75,7 +75,7 @@ export async function recordReady({
   lifecycle,
   patiently,
 }: Pick<StartFacts, 'files' | 'lifecycle' | 'patiently'>): Promise<void> {
-  const machine = await machineTime(files)
+  const machine = await machineRun(files)
   const data = machine === undefined ? {} : { machine }
   await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data }], 'startup'))
 }

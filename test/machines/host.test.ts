@@ -45,15 +45,15 @@ test('a start that somebody ended does not count as unfinished, one that went wr
   assert.deepEqual(counts, [0, 1, 1, 3])
 })
 
-test('a run that died soon after ready counts like a start that did not get there, unless it was in safe mode or ended in order', () => {
-  const soon: HostFact = { ...started, data: { ...started.data, afterBriefRun: true } }
-  const readyAt: HostFact = { ...ready, data: { machine: { boot: 'b', uptime: 5 } } }
+test('a run that was killed for want of memory soon after ready counts like a start that did not get there, unless it was in safe mode or ended in order', () => {
+  const soon: HostFact = { ...started, data: { ...started.data, afterMemoryKill: true } }
+  const readyAt: HostFact = { ...ready, data: { machine: { boot: 'b', uptime: 5, memoryKills: 2 } } }
   const data = { reason: 'unfinishedStarts', unfinishedStarts: 3 } as const
   const entered: HostFact = { type: 'HostSafeModeEntered', plugin: null, data }
   const before = [
     [started, readyAt, soon],
     [started, readyAt, soon, readyAt, soon, readyAt, soon],
-    // It dies now before it is ready, now after.
+    // It is killed now before it is ready, now after.
     [started, readyAt, soon, started, readyAt, soon],
     // It lasted, or was ready in a version that did not say when.
     [started, readyAt, started],
@@ -73,7 +73,7 @@ test('a run that died soon after ready counts like a start that did not get ther
   ]
   assert.deepEqual(
     last.map((facts) => run(...facts).context.lastReady),
-    [undefined, { boot: 'b', uptime: 5, unfinishedStarts: 1 }, null, undefined],
+    [undefined, { boot: 'b', uptime: 5, memoryKills: 2, unfinishedStarts: 1 }, null, undefined],
   )
 })
 

@@ -1,26 +1,29 @@
 import { Problem } from '../../base/problem.ts'
 import type { SafeMode } from '../../schema/api/system.ts'
-import type { MachineTime, SafeModeReason } from '../../schema/journal/journal-event.ts'
+import type { MachineRun, SafeModeReason } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, shuttingDown } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 
-/** Starts in a row that did not reach ready, or died soon after, after which the next one loads nothing: two may be chance. */
+/** Starts in a row that did not reach ready, or were killed soon after, after which the next one loads nothing: two may be chance. */
 const unfinishedStartsLimit = 3
-/** Milliseconds from ready to the next start within which a run has died soon: also one whose memory runs full. */
+/** Milliseconds from ready to the next start within which a run was killed soon. */
 const briefRun = 300_000
 
 /**
- * Whether the run before has died soon after it was ready. A machine that has begun anew since has lost its power, say, or
- * was restarted, and what the host did has nothing to do with it.
+ * Whether the run before was killed for want of memory, soon after it was ready: the system has killed somebody meanwhile. Who kills it
+ * by hand has reasons of his own, and so has a machine that was started anew.
  */
-export function wasBriefRun(ready: MachineTime | null | undefined, now: MachineTime | undefined): boolean {
+export function wasKilledForMemory(
+  ready: MachineRun | null | undefined,
+  now: MachineRun | undefined,
+): boolean {
   if (now === undefined || ready?.boot !== now.boot) return false
-  return now.uptime - ready.uptime <= briefRun
+  return now.memoryKills > ready.memoryKills && now.uptime - ready.uptime <= briefRun
 }
 
 /**
  * Why this start is a safe one; undefined: an ordinary start. `unfinishedStarts`: starts in a row before this one
- * that did not reach ready, or died soon after, apart from those that somebody ended.
+ * that did not reach ready, or were killed soon after, apart from those that somebody ended.
  */
 export function decideSafeMode(asked: boolean, unfinishedStarts: number): SafeModeReason | undefined {
   if (asked) return 'asked'
@@ -31,7 +34,7 @@ export function decideSafeMode(asked: boolean, unfinishedStarts: number): SafeMo
 function describeSafeMode(reason: SafeModeReason, unfinishedStarts: number): string {
   return reason === 'asked'
     ? 'The host was started with --safe.'
-    : `The last ${unfinishedStarts} starts did not get as far as ready, or the host died within five minutes of it.`
+    : `The last ${unfinishedStarts} starts did not get as far as ready, or the system killed the host for want of memory within five minutes of it.`
 }
 
 /** The safe mode of a host that runs. */

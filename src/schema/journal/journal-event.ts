@@ -56,19 +56,20 @@ export const PendingRestart = Type.Object({
 })
 export type PendingRestart = Static<typeof PendingRestart>
 
-/** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready, or died soon after. */
+/** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready, or were killed for want of memory soon after. */
 export const SafeModeReason = Type.Union([Type.Literal('asked'), Type.Literal('unfinishedStarts')])
 export type SafeModeReason = Static<typeof SafeModeReason>
 
 /**
- * A moment on a clock that nobody sets: the name that the system gives to this run of the machine, and milliseconds since it
- * began.
+ * A moment in a run of the machine: the name that the system gives to it, milliseconds since it began, and how many processes
+ * it has killed since for want of memory.
  */
-export const MachineTime = Type.Object({
+export const MachineRun = Type.Object({
   boot: Type.String({ minLength: 1 }),
   uptime: Type.Integer({ minimum: 0 }),
+  memoryKills: Type.Integer({ minimum: 0 }),
 })
-export type MachineTime = Static<typeof MachineTime>
+export type MachineRun = Static<typeof MachineRun>
 
 const nothing = Type.Object({})
 /**
@@ -155,18 +156,18 @@ export const pluginFacts = {
 } as const satisfies Record<string, TObject>
 
 export const hostFacts = {
-  /** `afterBriefRun`: the run before it died soon after it was ready. */
+  /** `afterMemoryKill`: the system killed the run before it for want of memory, soon after that was ready. */
   HostStarted: Type.Object({
     host: Type.String(),
     hostVersion: Type.String(),
-    afterBriefRun: Type.Optional(Type.Literal(true)),
+    afterMemoryKill: Type.Optional(Type.Literal(true)),
   }),
   /** `machine`: absent where the system does not tell. */
-  HostReady: Type.Object({ machine: Type.Optional(MachineTime) }),
+  HostReady: Type.Object({ machine: Type.Optional(MachineRun) }),
   /** In safe mode no plugin is loaded; a start ends it, unless there is a reason again. */
   HostSafeModeEntered: Type.Object({
     reason: SafeModeReason,
-    /** Starts in a row, before this one, that did not reach ready, or died soon after. */
+    /** Starts in a row, before this one, that did not reach ready, or were killed for want of memory soon after. */
     unfinishedStarts: Type.Integer({ minimum: 0 }),
   }),
   HostSafeModeLeft: nothing,

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Placement } from '../plugin/fleet-host.ts'
 import { FullId } from '../names/identifier-schema.ts'
-import { Integrity, MachineTime, PendingRestart, Release, SafeModeReason } from './journal-event.ts'
+import { Integrity, MachineRun, PendingRestart, Release, SafeModeReason } from './journal-event.ts'
 import { createParser } from '../parsing/parser.ts'
 import { Config, PluginError, PluginState } from '../plugin/plugin.ts'
 import { ChosenLimits, ReachedLimit } from '../plugin/plugin-limits.ts'
@@ -66,7 +66,7 @@ export const PluginContext = Type.Object({
 })
 export type PluginContext = Static<typeof PluginContext>
 
-export type LastReady = MachineTime & { unfinishedStarts: number }
+export type LastReady = MachineRun & { unfinishedStarts: number }
 
 /** What the machine of the host knows (`machines/host.ts`). */
 export const HostContext = Type.Object({
@@ -84,12 +84,12 @@ export const HostContext = Type.Object({
   ),
   /** Name of the repository that had it first, by namespace. */
   namespaces: Type.Record(Type.String(), Type.String()),
-  /** Starts in a row that did not reach `ready`, or died soon after, the present one included until it is ready. */
+  /** Starts in a row that did not reach `ready`, or were killed for want of memory soon after, the present one included until it is ready. */
   unfinishedStarts: Count,
   /** When this run was ready, and `unfinishedStarts` just before; null, or absent: it is not, or its end counts in no case. */
   lastReady: Type.Optional(
     Type.Unsafe<LastReady | null | undefined>(
-      Type.Union([Type.Object({ ...MachineTime.properties, unfinishedStarts: Count }), Type.Null()]),
+      Type.Union([Type.Object({ ...MachineRun.properties, unfinishedStarts: Count }), Type.Null()]),
     ),
   ),
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */

@@ -5,7 +5,7 @@ import {
   type RestartDecision,
   type RestartPolicy,
 } from '../../../src/lifecycle/loading/restart-policy.ts'
-import { decideSafeMode, wasBriefRun } from '../../../src/lifecycle/supervision/safe-mode.ts'
+import { decideSafeMode, wasKilledForMemory } from '../../../src/lifecycle/supervision/safe-mode.ts'
 import type { SafeModeReason } from '../../../src/schema/journal/journal-event.ts'
 
 const policy: RestartPolicy = {
@@ -47,22 +47,25 @@ const starts: [asked: boolean, unfinished: number, reason: SafeModeReason | unde
   [true, 3, 'asked'],
 ]
 
-const ready = { boot: 'a', uptime: 1_000_000 }
-const runs: [Parameters<typeof wasBriefRun>[0], Parameters<typeof wasBriefRun>[1], boolean][] = [
-  [ready, { boot: 'a', uptime: 1_000_000 }, true],
-  [ready, { boot: 'a', uptime: 1_300_000 }, true],
-  [ready, { boot: 'a', uptime: 1_300_001 }, false],
-  // After a power cut.
-  [ready, { boot: 'b', uptime: 1_100_000 }, false],
-  [ready, undefined, false],
-  [null, ready, false],
-  [undefined, ready, false],
-  [undefined, undefined, false],
-]
+const ready = { boot: 'a', uptime: 1_000_000, memoryKills: 2 }
+const later = { boot: 'a', uptime: 1_300_000, memoryKills: 3 }
+const runs: [Parameters<typeof wasKilledForMemory>[0], Parameters<typeof wasKilledForMemory>[1], boolean][] =
+  [
+    [ready, later, true],
+    [ready, { ...later, uptime: 1_300_001 }, false],
+    // By hand.
+    [ready, { ...later, memoryKills: 2 }, false],
+    // The machine was started anew.
+    [ready, { ...later, boot: 'b' }, false],
+    [ready, undefined, false],
+    [null, later, false],
+    [undefined, later, false],
+    [undefined, undefined, false],
+  ]
 
-test('a run was a brief one when the next begins within five minutes of its ready, on a machine that has not begun anew', () => {
+test('a run was killed for want of memory when the system has killed somebody and the next begins within five minutes of its ready', () => {
   assert.deepEqual(
-    runs.map(([before, now]) => [before, now, wasBriefRun(before, now)]),
+    runs.map(([before, now]) => [before, now, wasKilledForMemory(before, now)]),
     runs,
   )
 })

@@ -3,10 +3,11 @@ import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/pro
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createHost } from '../../../src/host/host.ts'
 import { StartInterrupted } from '../../../src/host/interrupted-start.ts'
+import { machineRun } from '../../../src/host/machine-run.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
@@ -253,6 +254,39 @@ test('three starts that did not reach ready make the next one safe, and the one 
   const { body } = await safe.request('GET', '/api/system')
   assert.equal(body.host.safeMode.cause, 'unfinishedStarts')
   assert.match(body.host.safeMode.reason, /3 starts/)
+  assert.equal((await plugin(safe, 'x')).state, 'unloaded')
+  const ordinary = await safe.restart()
+  assert.equal((await plugin(ordinary, 'x')).state, 'running')
+})
+
+test('a host that the system kills for want of memory soon after each start is safe in its fourth', async (context) => {
+  const killsOf = (kills: number) => ({
+    ...systemFileSystem,
+    readFile: (async (path: string, options: BufferEncoding) =>
+      path === '/proc/vmstat'
+        ? `pgfault 1\noom_kill ${kills}\nballoon_inflate 0\n`
+        : systemFileSystem.readFile(path, options)) as FileSystem['readFile'],
+  })
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }], files: killsOf(4) })
+  await running(host, 'x')
+  await host.host.close()
+  const journal = await openJournal({
+    directory: host.directory,
+    files: systemFileSystem,
+    clock: systemClock,
+    logger: silentLogger,
+  })
+  const machine = await machineRun(killsOf(3))
+  assert.ok(machine)
+  const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
+  const again: HostFact = { ...begun, data: { ...begun.data, afterMemoryKill: true } }
+  const ready: HostFact = { type: 'HostReady', plugin: null, data: { machine } }
+  await journal.append([begun, ready, again, ready, again, ready], 'startup')
+  await journal.close()
+  const safe = await host.restart()
+  const { body } = await safe.request('GET', '/api/system')
+  assert.equal(body.host.safeMode.cause, 'unfinishedStarts')
+  assert.match(body.host.safeMode.reason, /3 starts .* want of memory/)
   assert.equal((await plugin(safe, 'x')).state, 'unloaded')
   const ordinary = await safe.restart()
   assert.equal((await plugin(ordinary, 'x')).state, 'running')

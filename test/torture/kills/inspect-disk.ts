@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
-import { uptime } from 'node:os'
 import { join } from 'node:path'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
@@ -53,16 +52,7 @@ export async function assertSnapshotIsFold(data: string, latest = false): Promis
   }
 }
 
-interface LifeFields {
-  failed?: boolean
-  afterBriefRun?: boolean
-  machine?: { uptime: number }
-}
-
-/** Milliseconds after ready within which the next start finds a run that has died soon (docs/reliability.md). */
-const briefRun = 300_000
-
-/** Starts in a row that did not reach ready, or died soon after, counted from the lines themselves. */
+/** Starts in a row that did not reach ready, counted from the lines themselves. */
 export async function unfinishedStarts(data: string): Promise<number> {
   const names = (await namesIn(data)).filter((name) => /^\.host\.journal(?:\.\d+)?$/.test(name))
   // In the order of the numbers: the one without a number is the last.
@@ -70,30 +60,20 @@ export async function unfinishedStarts(data: string): Promise<number> {
   const text = (await Promise.all(files)).join('')
   let count = 0
   let starting = false
-  let safe = false
-  /** Of a run that has not ended in order. */
-  let ready: { uptime: number; count: number } | undefined
   for (const line of text.split('\n').slice(0, -1)) {
-    const { type, data: fields } = JSON.parse(line) as { type: string; data: LifeFields }
+    const { type, data: fields } = JSON.parse(line) as { type: string; data: { failed?: boolean } }
     if (type === 'HostStarted') {
-      count = (fields.afterBriefRun === true ? (ready?.count ?? NaN) : count) + 1
+      count += 1
       starting = true
-      safe = false
-      ready = undefined
-    } else if (type === 'HostSafeModeEntered') {
-      safe = true
     } else if (type === 'HostReady') {
-      if (fields.machine !== undefined && !safe) ready = { uptime: fields.machine.uptime, count }
       count = 0
       starting = false
-    } else if (type === 'HostStopping') {
-      ready = undefined
-      if (!starting || fields.failed === true) continue
+    } else if (type === 'HostStopping' && starting && fields.failed !== true) {
       count -= 1
       starting = false
     }
   }
-  return ready !== undefined && uptime() * 1_000 - ready.uptime <= briefRun ? ready.count : count
+  return count
 }
 
 /** How far the plugin's store has counted; 0 without a store. */
