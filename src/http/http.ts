@@ -122,7 +122,7 @@ export function createHttp(settings: HttpSettings): Http {
     logger,
     handled: metrics.requestHandled,
     gate,
-    hooks: createHookRequests({ lifecycle, access, addresses, clock, gate }),
+    hooks: createHookRequests({ lifecycle, access, addresses, clock, gate, warn }),
   })
   const answer = app.callback()
   const server = createHttpServer({

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { hooksUnderWay, hooksWaiting } from '../../src/http/hooks/hook-places.ts'
 import { logMessages, startTestHost, type TestAnswer, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import type { Logger } from '../../src/base/log/log.ts'
+import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import type { FoundHook } from '../../src/lifecycle/lifecycle.ts'
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
 import { exchange, parseAnswer } from './clients.ts'
@@ -67,8 +67,12 @@ end)
 `
 
 let host: TestHost
+/** Warnings in the log. */
+const warnings: string[] = []
+
 before(async () => {
   host = await startTestHost({
+    logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
     settings: { token, publicUrl: 'https://home.example.com/lupine/' },
     plugins: [
       { id: 'probe', lua: probe },
@@ -468,6 +472,9 @@ test('§14 a handler that never answers takes no more than its places, and other
   assert.deepEqual(
     [full.status, full.body.code, full.headers.get('retry-after')],
     [503, 'hook_unavailable', '1'],
+  )
+  assert.ok(
+    warnings.some((line) => line.startsWith('Requests from outside for @fixtures/probe are refused (503)')),
   )
   assert.equal((await ask('/hooks/fixtures/public/b')).body, 'b')
   assert.equal((await host.request('GET', '/api/plugins')).status, 200)

@@ -42,11 +42,13 @@ export interface HookRequestSettings {
   addresses: ClientAddresses
   clock: Clock
   gate: StartGate
+  /** As `createWarner` makes it. */
+  warn(message: string): void
 }
 
 /** Answers requests from outside by the handlers of plugins (contract, section 3: `/hooks/…`). */
 export function createHookRequests(settings: HookRequestSettings): Middleware {
-  const { lifecycle, access, addresses, clock, gate } = settings
+  const { lifecycle, access, addresses, clock, gate, warn } = settings
   const places = createHookPlaces(clock)
   const bodies = createHookBodies(clock)
   const answers = createTurnLimiter(answersInTurn)
@@ -140,7 +142,15 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     checkMethod(context, hook)
     const gone = new AbortController()
     context.res.once('close', () => gone.abort(over))
-    const leave = await places.take(hook.plugin, gone.signal)
+    const leave = await places.take(hook.plugin, gone.signal).catch((error: unknown) => {
+      // Only whoever is refused hears of it otherwise, and that is a stranger.
+      if (!gone.signal.aborted)
+        warn(
+          `Requests from outside for ${hook.plugin} are refused (503): too many are under way, because whoever sends them or its ` +
+            'handler takes long, or because there are so many',
+        )
+      throw error
+    })
     let done: Promise<unknown> = Promise.resolve()
     try {
       const asked = await ask(context, hook, gone.signal)
