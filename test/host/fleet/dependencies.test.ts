@@ -10,15 +10,17 @@ import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 const base = '@fixtures/base'
 const above = '@fixtures/above'
 
+const baseAndAbove = [
+  { id: 'base', lua: 'local p = Plugin:new("base") p:onInit(function() end) return p' },
+  {
+    id: 'above',
+    lua: 'local p = Plugin:new("above") p:onInit(function() p:log("info", "got " .. Plugin.get("@fixtures/base").id) end) return p',
+    manifest: { dependencies: ['@fixtures/base@^1.0.0'] },
+  },
+]
+
 async function startThree(t: TestContext) {
-  const stage = await startFleetStage(t, [
-    { id: 'base', lua: 'local p = Plugin:new("base") p:onInit(function() end) return p' },
-    {
-      id: 'above',
-      lua: 'local p = Plugin:new("above") p:onInit(function() p:log("info", "got " .. Plugin.get("@fixtures/base").id) end) return p',
-      manifest: { dependencies: ['@fixtures/base@^1.0.0'] },
-    },
-  ])
+  const stage = await startFleetStage(t, baseAndAbove)
   const a = await stage.start('a')
   const b = await stage.start('b')
   await stage.start('c', { labels: ['serial'] })
@@ -36,6 +38,21 @@ function untilBothRunOn(host: TestHost, on: string): Promise<boolean> {
     return plugins.every(({ state, host: its }) => state === 'running' && its === on)
   })
 }
+
+test('a plugin and what it depends on share a host', async (t) => {
+  const stage = await startFleetStage(t, baseAndAbove)
+  const a = await stage.start('a')
+  await stage.start('b')
+  await install(a, base)
+  await install(a, above)
+  const both = await until('both to run on one host', async () => {
+    const { plugins } = (await a.request('GET', '/api/plugins')).body as { plugins: Plugin[] }
+    return (
+      plugins.every(({ state }) => state === 'running') && new Set(plugins.map(({ host }) => host)).size === 1
+    )
+  })
+  assert.ok(both)
+})
 
 test('what a plugin depends on goes with it where its placement says, without a failure in between', async (t) => {
   const { a } = await startThree(t)

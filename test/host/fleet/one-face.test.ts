@@ -331,28 +331,6 @@ test('a plugin runs where its placement says; where no host is like that, it is 
   await untilPlugin(a, one, 'to run again', ({ state, host }) => state === 'running' && host !== null)
 })
 
-test('a plugin and what it depends on share a host', async (t) => {
-  const stage = await startFleetStage(t, [
-    { id: 'base', lua: 'local p = Plugin:new("base") p:onInit(function() end) return p' },
-    {
-      id: 'above',
-      lua: 'local p = Plugin:new("above") p:onInit(function() p:log("info", "got " .. Plugin.get("@fixtures/base").id) end) return p',
-      manifest: { dependencies: ['@fixtures/base@^1.0.0'] },
-    },
-  ])
-  const a = await stage.start('a')
-  await stage.start('b')
-  await install(a, '@fixtures/base')
-  await install(a, '@fixtures/above')
-  const both = await until('both to run on one host', async () => {
-    const { plugins } = (await a.request('GET', '/api/plugins')).body as { plugins: Plugin[] }
-    return (
-      plugins.every(({ state }) => state === 'running') && new Set(plugins.map(({ host }) => host)).size === 1
-    )
-  })
-  assert.ok(both)
-})
-
 test('a plugin that one host uninstalls is gone from all, and can be installed again through another', async (t) => {
   const stage = await startFleetStage(t, [talker('one')])
   const a = await stage.start('a')
