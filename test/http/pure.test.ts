@@ -3,10 +3,8 @@ import { test } from 'node:test'
 import Type from 'typebox'
 import { Problem, type ProblemDetail } from '../../src/base/problem.ts'
 import { expectedRevision, parseIfMatch } from '../../src/http/requests/if-match.ts'
-import { jsonErrorPosition } from '../../src/http/requests/json-position.ts'
 import { canonicalPath } from '../../src/http/requests/path.ts'
 import { createQueryParser } from '../../src/http/requests/query.ts'
-import { placeIn } from '../../src/schema/parsing/json-text.ts'
 
 function problemOf(action: () => unknown): { code: string; errors: readonly ProblemDetail[] | undefined } {
   try {
@@ -78,32 +76,6 @@ test('the revision to expect is the one tag, or that of a list which is the pres
   ] as const) {
     await assert.rejects(expectedRevision(header, at(revision)), { code: 'revision_conflict' }, header)
   }
-})
-
-test('a text that is not JSON is told the place of its first fault', () => {
-  const places = {
-    '{"a": [1,2,}': ' (line 1, column 12)',
-    '{"a":1}}': ' (line 1, column 8)',
-    '{a:1}': ' (line 1, column 2)',
-    nope: ' (line 1, column 1)',
-    '{"a":': ' (line 1, column 6)',
-    '{"a":1,\n "b":tru}': ' (line 2, column 6)',
-    '[1 2]': ' (line 1, column 4)',
-    '[1,\n2,\n]': ' (line 3, column 1)',
-    '{"a":"\\x"}': ' (line 1, column 6)',
-    '{"a":01}': ' (line 1, column 7)',
-    '"a\tb"': ' (line 1, column 1)',
-    '{"a":1,}': ' (line 1, column 8)',
-    '[': ' (line 1, column 2)',
-    ' ': ' (line 1, column 2)',
-    '{"a" 1}': ' (line 1, column 6)',
-    '[[],{},"é",-1.5e3,true,null]x': ' (line 1, column 29)',
-  }
-  const found = Object.keys(places).map((text) => {
-    assert.throws(() => JSON.parse(text), SyntaxError)
-    return [text, placeIn(text, jsonErrorPosition(text))]
-  })
-  assert.deepEqual(Object.fromEntries(found), places)
 })
 
 test('a query is read by its schema, and every bad parameter is named at once', () => {

@@ -81,7 +81,7 @@ test('Every verb reaches the lifecycle and is answered with what HTTP would answ
 })
 
 const wrong: [verb: string, payload: string, code: string, detail: RegExp, paths?: string[]][] = [
-  ['toggle', '{"plugin": ', 'body_invalid', /is not valid JSON/],
+  ['toggle', '{"plugin": ', 'body_invalid', /is not valid JSON \(line 1, column 12\)/],
   ['toggle', '[1]', 'body_invalid', /must be a JSON object/],
   ['toggle', '"clock"', 'body_invalid', /must be a JSON object/],
   ['toggle', '', 'body_invalid', /errors/, ['/plugin']],

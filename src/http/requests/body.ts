@@ -4,8 +4,7 @@ import type { Context } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
 import { lazily } from '../../base/lazily.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { parseJsonText, placeIn, requireNoneTwice } from '../../schema/parsing/json-text.ts'
-import { jsonErrorPosition } from './json-position.ts'
+import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
 const bodyLimit = 1024 * 1024
@@ -73,12 +72,7 @@ function readingProblem(error: unknown): Problem {
 
 function parseBody(bytes: Buffer): unknown {
   const parsed = parseJsonText(bytes)
-  if (!parsed.ok) {
-    const { message } = parsed
-    if (message !== 'is not valid JSON') throw new Problem('body_invalid', `The body ${message}.`)
-    const text = bytes.toString('utf8')
-    throw new Problem('body_invalid', `The body ${message}${placeIn(text, jsonErrorPosition(text))}.`)
-  }
+  if (!parsed.ok) throw new Problem('body_invalid', `The body ${parsed.message}.`)
   requireNoneTwice(parsed.repeated, 'body')
   return parsed.value
 }

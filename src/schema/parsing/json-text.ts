@@ -1,4 +1,5 @@
 import { Problem } from '../../base/problem.ts'
+import { jsonErrorPosition } from './json-position.ts'
 import { escapePointer } from './parser.ts'
 
 /** JSON as it comes from a file or another computer: bytes that may be anything. */
@@ -27,12 +28,10 @@ export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): J
   let value: unknown
   try {
     value = JSON.parse(text)
-  } catch (error) {
+  } catch {
     if (/^\s*<(!doctype|html|\?xml)/i.test(text)) return { ok: false, message: 'is a web page, not JSON' }
-    // V8 quotes the input in its message; a position is enough, and shows nothing of the content.
-    const [, position] = /at position (\d+)/.exec(error instanceof Error ? error.message : '') ?? []
-    const place = position === undefined ? '' : placeIn(text, +position)
-    return { ok: false, message: `is not valid JSON${place}` }
+    // A position is enough, and shows nothing of the content.
+    return { ok: false, message: `is not valid JSON (${placeOf(text, jsonErrorPosition(text))})` }
   }
   const inspected = inspect(text, value, depthLimit)
   // JavaScript makes an infinity of it, which JSON has not: it would be written as null.
@@ -58,10 +57,10 @@ function holdsInfinity(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsInfinity)
 }
 
-/** A position in a text, for the end of a sentence: the line and the column, both from 1. */
-export function placeIn(text: string, position: number): string {
+/** The line and the column of a position, both from 1. */
+function placeOf(text: string, position: number): string {
   const before = text.slice(0, position).split('\n')
-  return ` (line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+  return `line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`
 }
 
 interface Container {

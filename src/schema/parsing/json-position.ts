@@ -3,7 +3,8 @@ type Expectation =
   'value' | 'value or end of array' | 'key' | 'key or end of object' | 'colon' | 'next' | 'end'
 
 const blank = /[ \t\n\r]*/y
-const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*"/y
+/** Up to the quote at its end, or to what stands in its way. */
+const string = /"[^"\\\u0000-\u001f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\u0000-\u001f]*)*/y
 const literal = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|true|false|null/y
 
 function end(pattern: RegExp, text: string, start: number): number {
@@ -11,7 +12,7 @@ function end(pattern: RegExp, text: string, start: number): number {
   return pattern.test(text) ? pattern.lastIndex : start
 }
 
-/** Where a text that is not JSON stops being it: the parser of the platform does not always say so. */
+/** Where a text that is not JSON stops being it. The parser of the platform does not always say so, and quotes the text. */
 export function jsonErrorPosition(text: string): number {
   const open: ('{' | '[')[] = []
   let expected: Expectation = 'value'
@@ -20,10 +21,13 @@ export function jsonErrorPosition(text: string): number {
     const character = text.charAt(position)
     const start = position
     const afterValue = (): Expectation => (open.length === 0 ? 'end' : 'next')
-    if (expected === 'key' || expected === 'key or end of object') {
-      position = end(string, text, start)
-      if (position > start) expected = 'colon'
-      else if (character === '}' && expected !== 'key') {
+    if (character === '"' && expected !== 'colon' && expected !== 'next' && expected !== 'end') {
+      const quote = end(string, text, start)
+      if (text.charAt(quote) !== '"') return quote
+      position = quote + 1
+      expected = expected.startsWith('key') ? 'colon' : afterValue()
+    } else if (expected === 'key' || expected === 'key or end of object') {
+      if (character === '}' && expected !== 'key') {
         open.pop()
         expected = afterValue()
         position += 1
@@ -51,7 +55,7 @@ export function jsonErrorPosition(text: string): number {
         expected = afterValue()
         position += 1
       } else {
-        position = Math.max(end(string, text, start), end(literal, text, start))
+        position = end(literal, text, start)
         expected = afterValue()
       }
     }

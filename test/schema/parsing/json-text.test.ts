@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { parseJsonText } from '../../../src/schema/parsing/json-text.ts'
+
+const faults: [text: string, line: number, column: number][] = [
+  ['{"a": [1,2,}', 1, 12],
+  ['{"a":1}}', 1, 8],
+  ['{a:1}', 1, 2],
+  ['nope', 1, 1],
+  ['{"a":', 1, 6],
+  ['{"a":1,\n "b":tru}', 2, 6],
+  ['[1 2]', 1, 4],
+  ['[1,\n2,\n]', 3, 1],
+  ['{"a":"\\x"}', 1, 7],
+  ['{"a":"b\\u00z0"}', 1, 8],
+  ['{"a\nb":1}', 1, 4],
+  ['{"a":"open}', 1, 12],
+  ['{"open', 1, 7],
+  ['{"a":01}', 1, 7],
+  ['"a\tb"', 1, 3],
+  ['{"a":1,}', 1, 8],
+  ['{"a":1 "b":2}', 1, 8],
+  ['{"a" 1}', 1, 6],
+  ['{"a" "b"}', 1, 6],
+  ['{1:2}', 1, 2],
+  ['[', 1, 2],
+  [' ', 1, 2],
+  ['[1]"a"', 1, 4],
+  ['[[],{},"é",-1.5e3,true,null]x', 1, 29],
+  // Without the mark at its beginning, which editors do not count.
+  ['\uFEFF{a:1}', 1, 2],
+]
+
+test('a text that is not JSON is told the place of its first fault, and nothing of what it says', () => {
+  const told = faults.map(([text]) => {
+    const parsed = parseJsonText(new TextEncoder().encode(text))
+    return parsed.ok ? 'is JSON' : parsed.message
+  })
+  assert.deepEqual(
+    told,
+    faults.map(([, line, column]) => `is not valid JSON (line ${line}, column ${column})`),
+  )
+})
