@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
@@ -318,7 +319,13 @@ test('a directory that is left half made, or made and not told of, wherever the 
   await joinFleet(await membership(context, ring, fleet, directory))
   const place = await newPlace(context)
   const settings = await membership(context, ring, fleet, place)
-  const never = new Promise<never>(() => undefined)
+  // What a process would take along with its end: the commands stay where they were, until the test is over.
+  const over = new AbortController()
+  const commands: Promise<unknown>[] = []
+  context.after(() => {
+    over.abort()
+    return Promise.allSettled(commands)
+  })
   // Each time the process is ended at one call more than the time before.
   for (let limit = 1, done = false; !done; limit += 1) {
     let calls = 0
@@ -328,12 +335,12 @@ test('a directory that is left half made, or made and not told of, wherever the 
       task: (...given: Given) => Promise<Result>,
       counts: (path: string) => boolean,
     ) => {
-      return (...given: Given): Promise<Result> => {
-        if (!counts(String(given[0]))) return task(...given)
-        calls += 1
+      return async (...given: Given): Promise<Result> => {
+        if (counts(String(given[0]))) calls += 1
         if (calls < limit) return task(...given)
         reached()
-        return never
+        if (!over.signal.aborted) await once(over.signal, 'abort')
+        throw new Error('The process has ended')
       }
     }
     const isOurs = (path: string): boolean => path.endsWith('.leaving') || path.includes('.host.leaving')
@@ -343,7 +350,9 @@ test('a directory that is left half made, or made and not told of, wherever the 
       rename: step(systemFileSystem.rename, isOurs),
       rm: step(systemFileSystem.rm, isOurs),
     } as FileSystem
-    done = await Promise.race([leaveFleet({ ...settings, files }).then(() => true), ended.then(() => false)])
+    const command = leaveFleet({ ...settings, files })
+    commands.push(command)
+    done = await Promise.race([command.then(() => true), ended.then(() => false)])
     assert.ok(done || limit < 50)
   }
   assert.deepEqual((await readdir(place)).includes('.host.leaving'), false)
