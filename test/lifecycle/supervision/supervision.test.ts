@@ -237,16 +237,16 @@ test('who leaves safe mode while the end of the host is being written down is to
   await ending
 })
 
+/** Of a host that is closed; the caller closes it. */
+function journalOf({ directory }: TestHost): ReturnType<typeof openJournal> {
+  return openJournal({ directory, files: systemFileSystem, clock: systemClock, logger: silentLogger })
+}
+
 test('three starts that did not reach ready make the next one safe, and the one after that is ordinary', async (context) => {
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await running(host, 'x')
   await host.host.close()
-  const journal = await openJournal({
-    directory: host.directory,
-    files: systemFileSystem,
-    clock: systemClock,
-    logger: silentLogger,
-  })
+  const journal = await journalOf(host)
   const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
   await journal.append([begun, begun, begun], 'startup')
   await journal.close()
@@ -270,12 +270,7 @@ test('a host that the system kills for want of memory soon after each start is s
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }], files: killsOf(4) })
   await running(host, 'x')
   await host.host.close()
-  const journal = await openJournal({
-    directory: host.directory,
-    files: systemFileSystem,
-    clock: systemClock,
-    logger: silentLogger,
-  })
+  const journal = await journalOf(host)
   const machine = await machineRun(killsOf(3))
   assert.ok(machine)
   const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
@@ -320,12 +315,7 @@ test('a start that is ended while a plugin loads ends at once, in order, and doe
     StartInterrupted,
   )
   assert.ok(performance.now() - begun < 300_000)
-  const journal = await openJournal({
-    directory: host.directory,
-    files: systemFileSystem,
-    clock: systemClock,
-    logger: silentLogger,
-  })
+  const journal = await journalOf(host)
   const last = journal.read({ after: journal.state.seq - 3, limit: 3 })
   assert.deepEqual(last.map(({ type, data }) => [type, data]).sort(), [
     ['HostStopped', {}],
