@@ -27,6 +27,8 @@ const host = {
   outdir: 'dist',
   // What is imported when it is first used is a file of its own, so that nobody else reads it.
   splitting: true,
+  // The libraries want three versions of it, each with its own list of all types there are.
+  alias: { 'mime-types': fileURLToPath(new URL('../node_modules/mime-types/index.js', import.meta.url)) },
   // They find their native parts beside themselves.
   external: ['classic-level', 'fs-native-extensions', 'serialport'],
   // Packages in CommonJS ask for Node's own modules by `require`, and for their own place.
@@ -96,6 +98,13 @@ const onlyUsedByHost = {
     }
     for (const [path, contents] of Object.entries(replacements))
       build.onLoad({ filter: new RegExp(`/node_modules/${path}\\.js$`) }, () => ({ contents }))
+    // Types without an extension and a charset are never found in the list, and it is read by each start.
+    build.onLoad({ filter: /\/node_modules\/mime-db\/db\.json$/ }, async ({ path }) => {
+      const types = Object.entries(await json(path))
+        .filter(([, { extensions, charset }]) => extensions ?? charset)
+        .map(([type, { source, extensions, charset }]) => [type, { source, extensions, charset }])
+      return { contents: JSON.stringify(Object.fromEntries(types)), loader: 'json' }
+    })
     // So that esbuild sees what is used of it.
     const schemas = [/import \{ z \} from 'zod'/, "import * as z from 'zod'"]
     replaceIn(build, /koa-body\/dist\/esm\/types\.js$/, schemas)

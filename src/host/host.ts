@@ -144,6 +144,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       },
       scope,
     )
+    await lifecycle.startWorkers()
 
     const gate = createStartGate()
     const readiness = createReadiness(bus, journal, snapshots, () => member?.isLive ?? true)

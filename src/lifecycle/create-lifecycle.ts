@@ -215,7 +215,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   const startAndStop = createStartAndStop(context, {
     ...{ bus: settings.bus, loader, installer, reconciler, supervisor, dependents, evictions },
-    ...{ snapshots, commands, installedIds },
+    ...{ snapshots, sandbox: settings.sandbox, commands, installedIds },
   })
 
   return {
@@ -268,6 +268,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async record(facts, by) {
       await journal.append(facts, by)
     },
+    startWorkers: startAndStop.startWorkers,
     readManifests: startAndStop.readManifests,
     prepare: startAndStop.prepare,
     handover,

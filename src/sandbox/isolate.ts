@@ -176,5 +176,10 @@ export interface Sandbox {
    * a load that is under way; afterwards it means nothing.
    */
   load(source: IsolateSource, services: IsolateServices, signal?: AbortSignal): Promise<Isolate>
+  /**
+   * So many plugins are loaded in a moment: workers that they will share are started beforehand. With 0, those end that
+   * nobody needed. Throws nothing.
+   */
+  expect(plugins: number): Promise<void>
   close(): Promise<void>
 }

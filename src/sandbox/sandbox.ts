@@ -111,6 +111,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
         }
       }
     },
+    expect: slots.expect,
     usage: () => [...isolates].map((isolate) => isolate.usage()),
     async close() {
       closed = true

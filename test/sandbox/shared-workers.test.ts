@@ -60,6 +60,21 @@ test('§6 a worker that its last plugin has left takes the next one, and not the
   )
 })
 
+test('§6 a worker that is started for a plugin that is expected takes it, and ends where none came', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      await sandbox.expect(1)
+      await sandbox.expect(0)
+      // That one is gone, and its number with it.
+      await sandbox.expect(1)
+      await load('a', '')
+      assert.equal(sandbox.usage()[0]?.worker, 2)
+    },
+    { beatInterval: 1_000 },
+    'shared',
+  )
+})
+
 test('§6 plugins in different shared workers call each other', async () => {
   await withStage(
     async ({ load, sandbox }) => {

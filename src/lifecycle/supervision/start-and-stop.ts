@@ -2,6 +2,7 @@ import type { Bus } from '../../bus/bus.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
+import type { Sandbox } from '../../sandbox/isolate.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
@@ -10,7 +11,7 @@ import type { Dependents } from './dependents.ts'
 import type { Evictions } from './evictions.ts'
 import { applyHandEdits } from './hand-edits.ts'
 import type { Reconciler } from './reconciler.ts'
-import { loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
+import { enabledPlugins, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import type { Supervisor } from './supervisor.ts'
 
 /** Does something that writes, as soon as the disk has room for it; on failure it is done once more as a whole. */
@@ -18,6 +19,8 @@ export type Patiently = <T>(task: () => Promise<T>) => Promise<T>
 
 /** All plugins at once: when the host starts, leaves safe mode, and stops. */
 export interface StartAndStop {
+  /** Starts the workers that enabled plugins will share, as another processor can do while the rest of the host starts. */
+  startWorkers(): Promise<void>
   /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
   readManifests(): Promise<void>
   /** Recovers from a crash and takes over what a person changed in `.host.json`. */
@@ -41,6 +44,7 @@ export interface StartAndStopParts {
   dependents: Dependents
   evictions: Evictions
   snapshots: SnapshotWriter
+  sandbox: Pick<Sandbox, 'expect'>
   commands: { refuseFurther(): void }
   installedIds(): readonly string[]
 }
@@ -48,12 +52,13 @@ export interface StartAndStopParts {
 export function createStartAndStop(context: LifecycleContext, parts: StartAndStopParts): StartAndStop {
   const { manifests, stores, retained, repositories, mutex, loads } = context
   const { bus, loader, installer, reconciler, supervisor, dependents, evictions } = parts
-  const { snapshots, commands, installedIds } = parts
+  const { snapshots, sandbox, commands, installedIds } = parts
   let stopping: Promise<void> | undefined
 
   async function loadAll(cause: { by: Origin; reason: string }): Promise<void> {
     await loadEnabledPlugins(context, { loader, installer, reconciler }, cause)
     context.readAtStart.clear()
+    await sandbox.expect(0)
     await snapshots.flush()
   }
 
@@ -74,6 +79,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
   }
 
   return {
+    startWorkers: () => sandbox.expect(enabledPlugins(context).length),
     readManifests,
     async prepare(file, patiently = (task) => task()) {
       await patiently(() => stores.recover())
@@ -92,8 +98,10 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
     async start() {
       await clearRetainedOfRemoved()
       dependents.start()
-      if (isSafeMode(context)) context.readAtStart.clear()
-      else await loadAll({ by: 'startup', reason: 'startup' })
+      if (isSafeMode(context)) {
+        context.readAtStart.clear()
+        await sandbox.expect(0)
+      } else await loadAll({ by: 'startup', reason: 'startup' })
       stores.started()
     },
     loadAll,

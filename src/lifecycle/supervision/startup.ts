@@ -133,7 +133,8 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
   )
 }
 
-function enabledPlugins({ journal, ownership }: LifecycleContext): string[] {
+/** Full ids of those that this host is to load. */
+export function enabledPlugins({ journal, ownership }: LifecycleContext): string[] {
   return [...journal.state.plugins.values()]
     .filter((snapshot) => isInstalled(stateOf(snapshot)) && snapshot.context.enabled)
     .map((snapshot) => snapshot.context.id)

@@ -87,6 +87,8 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
   return {
     take,
     takeOwn: take,
+    // For whose limits and version is not known yet.
+    expect: () => Promise.resolve(),
     async close() {
       for (const id of [...waiting.keys()]) takeWaiting(id)
       await Promise.all([...threads].map((thread) => thread.close()))

@@ -24,3 +24,8 @@ export function placeIsolate(rules: PlacementRules, held: ReadonlyMap<number, nu
   if (held.size < rules.cores) return undefined
   return emptiest?.worker
 }
+
+/** Workers side by side for so many isolates, when there is none yet. */
+export function workersAtFirst(rules: PlacementRules, isolates: number): number {
+  return Math.min(Math.ceil(isolates / rules.isolatesBeforeNextWorker), rules.cores)
+}

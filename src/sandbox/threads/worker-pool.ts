@@ -5,7 +5,7 @@ import { messageOf } from '../../base/problem.ts'
 import { IsolateError, type IsolateSource } from '../isolate.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { SandboxLimits } from '../limits.ts'
-import { placeIsolate } from './placement.ts'
+import { placeIsolate, workersAtFirst } from './placement.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
 
@@ -18,7 +18,7 @@ export interface WorkerPoolSettings {
   nextNumber(): number
 }
 
-/** Few workers for many isolates, and one that is kept ready; a plugin that has disturbed others is set apart. */
+/** Few workers for many isolates, and one more that is kept ready; a plugin that has disturbed others is set apart. */
 export function createWorkerPool({
   clock,
   logger,
@@ -31,7 +31,8 @@ export function createWorkerPool({
   const apart = new Map<string, string>()
   const versions = new Map<string, string>()
   const rules = { ...limits, cores: availableParallelism() }
-  let spare: SharedWorker | undefined
+  /** Started, and nobody's yet. */
+  const spares: SharedWorker[] = []
   let spareDue: ScheduledCall | undefined
   let closing = false
 
@@ -41,7 +42,7 @@ export function createWorkerPool({
 
   function died(worker: SharedWorker, culprits: readonly string[], error: IsolateError): void {
     workers.delete(worker.number)
-    if (spare === worker) spare = undefined
+    if (spares.includes(worker)) spares.splice(spares.indexOf(worker), 1)
     for (const plugin of culprits) setApart(plugin)
     logger.error('A worker that plugins share has ended', {
       worker: worker.number,
@@ -56,16 +57,19 @@ export function createWorkerPool({
   }
 
   function keepSpare(): void {
-    if (closing || spare !== undefined) return
+    if (closing || spares.length > 0) return
     spareDue ??= clock.schedule(limits.spareDelay, () => {
       spareDue = undefined
-      if (closing || spare !== undefined) return
-      try {
-        spare = start()
-      } catch (error) {
-        logger.warn('No worker could be started to be kept ready', { reason: messageOf(error) })
-      }
+      if (!closing && spares.length === 0) startSpare()
     })
+  }
+
+  function startSpare(): void {
+    try {
+      spares.push(start())
+    } catch (error) {
+      logger.warn('No worker could be started to be kept ready', { reason: messageOf(error) })
+    }
   }
 
   function workerFor(): SharedWorker {
@@ -73,8 +77,7 @@ export function createWorkerPool({
     const placed = placeIsolate(rules, held)
     const found = placed === undefined ? undefined : workers.get(placed)
     if (found !== undefined) return found
-    const worker = spare ?? start()
-    spare = undefined
+    const worker = spares.shift() ?? start()
     workers.set(worker.number, worker)
     keepSpare()
     return worker
@@ -96,14 +99,19 @@ export function createWorkerPool({
       return
     }
     // It is kept ready in the place of a fresh one, as its code is warm; and none need be started.
-    const fresh = spare
-    spare = worker
+    const fresh = spares.splice(0, Infinity, worker)
     spareDue?.cancel()
     spareDue = undefined
-    await fresh?.close()
+    await closeAll(fresh)
   }
 
   return {
+    async expect(isolates) {
+      if (closing) return
+      const wanted = Math.max(workersAtFirst(rules, isolates) - workers.size, 0)
+      for (let missing = wanted - spares.length; missing > 0; missing -= 1) startSpare()
+      await closeAll(spares.splice(workers.size === 0 ? wanted : Math.max(wanted, 1)))
+    },
     take(isolate, source: IsolateSource): WorkerSlot {
       // Another version may have mended it.
       if (apart.get(source.id) === source.version || needsItsOwn(source.limits))
@@ -129,12 +137,15 @@ export function createWorkerPool({
     async close() {
       closing = true
       spareDue?.cancel()
-      const all = spare === undefined ? [...workers.values()] : [...workers.values(), spare]
+      const all = [...workers.values(), ...spares.splice(0)]
       workers.clear()
-      spare = undefined
-      await Promise.all([...all.map((worker) => worker.close()), own.close()])
+      await Promise.all([closeAll(all), own.close()])
     },
   }
+}
+
+async function closeAll(workers: readonly SharedWorker[]): Promise<void> {
+  await Promise.all(workers.map((worker) => worker.close()))
 }
 
 /** Memory and time of its own can only be kept in a worker of its own. */

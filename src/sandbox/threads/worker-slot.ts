@@ -23,6 +23,11 @@ export interface WorkerSlots {
   take(isolate: number, source: IsolateSource): WorkerSlot
   /** The same, always in a worker of its own. */
   takeOwn(isolate: number, source: IsolateSource): WorkerSlot
+  /**
+   * So many isolates come in a moment: workers that they will share are started beforehand, and those that are too many end.
+   * Throws nothing.
+   */
+  expect(isolates: number): Promise<void>
   /** Ends all workers. */
   close(): Promise<void>
 }

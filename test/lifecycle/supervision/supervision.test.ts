@@ -242,21 +242,42 @@ function journalOf({ directory }: TestHost): ReturnType<typeof openJournal> {
   return openJournal({ directory, files: systemFileSystem, clock: systemClock, logger: silentLogger })
 }
 
-test('three starts that did not reach ready make the next one safe, and the one after that is ordinary', async (context) => {
-  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await running(host, 'x')
+/** Starts it again as after three starts that did not reach ready. */
+async function restartSafely(host: TestHost): Promise<TestHost> {
   await host.host.close()
   const journal = await journalOf(host)
   const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
   await journal.append([begun, begun, begun], 'startup')
   await journal.close()
-  const safe = await host.restart()
+  return host.restart()
+}
+
+test('three starts that did not reach ready make the next one safe, and the one after that is ordinary', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  const safe = await restartSafely(host)
   const { body } = await safe.request('GET', '/api/system')
   assert.equal(body.host.safeMode.cause, 'unfinishedStarts')
   assert.match(body.host.safeMode.reason, /3 starts/)
   assert.equal((await plugin(safe, 'x')).state, 'unloaded')
   const ordinary = await safe.restart()
   assert.equal((await plugin(ordinary, 'x')).state, 'running')
+})
+
+test('the worker that a start has ready for plugins that are on ends in safe mode, which loads none of them', async (context) => {
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', '') }],
+    settings: { isolation: 'shared' },
+  })
+  await running(host, 'x')
+  const safe = await restartSafely(host)
+  await safe.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  const { body } = await safe.request('GET', '/api/system')
+  assert.deepEqual(
+    body.isolates.map((isolate: { worker: number }) => isolate.worker),
+    // The first one is gone, and its number with it.
+    [2],
+  )
 })
 
 test('a host that the system kills for want of memory soon after each start is safe in its fourth', async (context) => {

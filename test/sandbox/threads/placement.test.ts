@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { placeIsolate, type PlacementRules } from '../../../src/sandbox/threads/placement.ts'
+import { placeIsolate, type PlacementRules, workersAtFirst } from '../../../src/sandbox/threads/placement.ts'
 
 const rules: PlacementRules = { isolatesPerWorker: 4, isolatesBeforeNextWorker: 2, cores: 2 }
 
@@ -35,4 +35,16 @@ test('§6 hundreds of plugins take as many workers as they need for their number
     const expected = Math.max(Math.ceil(count / 4), count > 2 ? 2 : 1)
     assert.equal(workers.size, expected, `${count} plugins`)
   }
+})
+
+test('§6 as many workers are started beforehand as plugins will have side by side', () => {
+  for (const [count, expected] of [
+    [0, 0],
+    [1, 1],
+    [2, 1],
+    [3, 2],
+    [4, 2],
+    [500, 2],
+  ] as const)
+    assert.equal(workersAtFirst(rules, count), expected, `${count} plugins`)
 })
