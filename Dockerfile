@@ -1,5 +1,5 @@
 # Builds the host, and leaves out what only the build needs.
-FROM node:22-slim AS build
+FROM node:26-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc tsconfig.json ./
 RUN npm ci
@@ -8,7 +8,7 @@ COPY machines machines
 COPY src src
 RUN npm run build && npm prune --omit=dev
 
-FROM node:22-slim
+FROM node:26-slim
 ENV NODE_ENV=production \
     HOST_DATA_DIR=/data \
     HOST_HTTP_BIND=0.0.0.0 \

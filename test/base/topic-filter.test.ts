@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { filterCovers, filterMatches, isFilter } from '../../src/base/topic-filter.ts'
+import {
+  filterCovers,
+  filterMatches,
+  isFilter,
+  isTopic,
+  reachesBelow,
+  topicLevelsLimit,
+} from '../../src/base/topic-filter.ts'
 
 const matching: [filter: string, topic: string, matches: boolean][] = [
   ['a/b', 'a/b', true],
@@ -33,6 +40,34 @@ test('A filter matches the topics that MQTT says it matches', () => {
 test('Wildcards stand for whole levels only', () => {
   const filters = ['a', '/', '+', '#', 'a/+/b', 'a/#', '', 'a+', '+a/b', 'a#', '#/a', 'a/#/b', 'a\u0000']
   assert.deepEqual(filters.filter(isFilter), ['a', '/', '+', '#', 'a/+/b', 'a/#'])
+})
+
+test('A topic has at most as many bytes as its length can say, and as many levels as are matched', () => {
+  const longest = 'é'.repeat(32_767)
+  assert.deepEqual([`${longest}x`, `${longest}é`, 'x'.repeat(65_536)].map(isTopic), [true, false, false])
+  const deepest = Array(topicLevelsLimit).fill('a').join('/')
+  assert.deepEqual([deepest, `${deepest}/`].map(isTopic), [true, false])
+})
+
+const reaching: [filter: string, reaches: boolean][] = [
+  ['a/b/c', true],
+  ['a/b/+', true],
+  ['a/b/#', true],
+  ['a/#', true],
+  ['#', true],
+  ['+/b/c', true],
+  ['+/+/+', true],
+  ['a/b', false],
+  ['+/+', false],
+  ['a/c/#', false],
+  ['ab/b/c', false],
+]
+
+test('A filter reaches below some levels when it matches a topic there', () => {
+  assert.deepEqual(
+    reaching.map(([filter]) => [filter, reachesBelow('a/b', filter)]),
+    reaching,
+  )
 })
 
 const covering: [pattern: string, filter: string, covers: boolean][] = [

@@ -92,6 +92,18 @@ test('A level reads back as the text it was made of, and any other level is none
   assert.deepEqual(['%', '%2', '%zz', '%41', '%2f', 'a+b'].map(decodeLevel), Array(6).fill(undefined))
 })
 
+test('Half of a surrogate pair has the three bytes that its number would have, whole pairs stay', () => {
+  assert.deepEqual(['\ud7ff', '\ud800', '\udbff', '\udc00', '\udfff', '\ue000', '😀'].map(encodeLevel), [
+    '\ud7ff',
+    '%ED%A0%80',
+    '%ED%AF%BF',
+    '%ED%B0%80',
+    '%ED%BF%BF',
+    '\ue000',
+    '😀',
+  ])
+})
+
 test('Commands are read from their topics, and nothing else is one', () => {
   const topics = createTopics('my/house')
   assert.deepEqual(
@@ -107,6 +119,24 @@ test('Commands are read from their topics, and nothing else is one', () => {
       'house/plugins/@a/b/controls/lamp/set',
     ].map(topics.parseControlSet),
     [{ plugin: '@a/b', control: 'lamp' }, { plugin: '@a/b', control: 'a/b' }, ...Array(7).fill(undefined)],
+  )
+  assert.deepEqual(
+    [
+      'my/house/plugins/@a/b/exposed/lamp/state/set',
+      'my/house/plugins/@a/b/exposed/a%2Fb/c%23/set',
+      'my/house/plugins/@a/b/exposed/lamp',
+      'my/house/plugins/@a/b/exposed/lamp/set',
+      'my/house/plugins/@a/b/exposed/lamp/state/get',
+      'my/house/plugins/@a/b/exposed/lamp/state/set/x',
+      'my/house/plugins/@a/b/exposed//state/set',
+      'my/house/plugins/@a/b/exposed/lamp//set',
+      'my/house/plugins/@a/b/controls/lamp/state/set',
+    ].map(topics.parseExposedSet),
+    [
+      { plugin: '@a/b', exposure: 'lamp', feature: 'state' },
+      { plugin: '@a/b', exposure: 'a/b', feature: 'c#' },
+      ...Array(7).fill(undefined),
+    ],
   )
   assert.deepEqual(
     ['my/house/request/list', 'my/house/request/', 'my/house/request/a/b', 'my/house/requests/list'].map(
