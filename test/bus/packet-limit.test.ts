@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createPacketScanner } from '../../src/bus/listeners/packet-limit.ts'
+import { createPacketScanner, limitPackets } from '../../src/bus/listeners/packet-limit.ts'
 
 /** A packet with a body of this many bytes, all of them such that a lost border would show. */
 function packet(bodyBytes: number): Buffer {
@@ -37,4 +38,16 @@ test('Packets up to the limit pass however the network cuts them, and a longer o
 
 test('A length that does not end is refused', () => {
   assert.equal(createPacketScanner(1_000_000)(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])), false)
+})
+
+test('The first packet is read alone, and then all that has come, whatever a stream gives at a time', () => {
+  const connection = new PassThrough()
+  limitPackets(connection, 300, () => assert.fail('none is too large'))
+  const parts = [packet(1), packet(2), packet(3)]
+  for (const part of [packet(0), ...parts]) for (const chunk of inChunks(part, 2)) connection.write(chunk)
+  // So Node asks for more to come.
+  assert.equal(connection.read(0), null)
+  assert.deepEqual(connection.read(), packet(0))
+  assert.deepEqual(connection.read(), Buffer.concat(parts))
+  assert.equal(connection.read(), null)
 })
