@@ -31,6 +31,8 @@ const changes = [
   [/^lbaselib\.js$/, entries('collectgarbage|dofile|load|loadfile|pcall|print|rawget|rawset|tonumber'), ''],
   [/^lbaselib\.js$/, /,\s+"xpcall": +luaB_xpcall/, ''],
   [/^lmathlib\.js$/, entries('random|randomseed|tointeger|type'), ''],
+  [/^lcorolib\.js$/, entries('isyieldable|resume|running|wrap'), ''],
+  [/^lcorolib\.js$/, /,\s+"yield": +luaB_yield/, ''],
 ]
 
 function librariesOf(files) {

@@ -109,6 +109,12 @@ describe('os', () => {
     assert.throws(() => evaluate('os.date("%c", 0/0)'), /cannot be represented/)
   })
 
+  test('a wrong argument is an error that names the function, also where Lua has no name for it', () => {
+    assert.deepEqual(evaluate('return select(2, pcall(os.date, {}))'), [
+      "bad argument #1 to 'os.date' (string expected, got table)",
+    ])
+  })
+
   test('there is nothing else in os', () => {
     const [names] = evaluate(
       'local t = {} for k in pairs(os) do t[#t + 1] = k end table.sort(t) return table.concat(t, " ")',

@@ -46,7 +46,7 @@ describe('what the Lua states of a worker have in common', () => {
         made.push(name)
         return runtime.wrap('test:provided', (...values) => [bytes(name), ...values])
       }
-      runtime.provide(table, 'provided', 'test:provided', make)
+      runtime.provideLibrary('test', { provided: 'test:provided' }, make, table)
       runtime.globals.set('host', table)
       return { runtime, table }
     }
@@ -64,10 +64,8 @@ describe('what the Lua states of a worker have in common', () => {
     const runtime = createState()
     const table: LuaTable = runtime.newTable()
     let made: LuaFunction | undefined
-    runtime.provide(table, 'provided', 'test:identity', () => {
-      made = runtime.wrap('test:identity', (value) => value === made)
-      return made
-    })
+    const make = (): LuaFunction => (made = runtime.wrap('test:identity', (value) => value === made))
+    runtime.provideLibrary('identity', { provided: 'test:identity' }, make, table)
     runtime.globals.set('host', table)
     const seen = table.get('provided')
     assert.equal(seen, made)
@@ -78,11 +76,11 @@ describe('what the Lua states of a worker have in common', () => {
 
   test('an error in a provided function names it in the traceback', () => {
     const runtime = createState()
-    runtime.provide(runtime.globals, 'fail', 'host:fail', () =>
+    const make = (): LuaFunction =>
       runtime.wrap('host:fail', () => {
         throw new Error('no')
-      }),
-    )
+      })
+    runtime.provideLibrary('failing', { fail: 'host:fail' }, make, runtime.globals)
     assert.throws(
       () => evaluate('local function f() fail() end\nf()', runtime),
       ({ message, traceback }: { message: string; traceback: string }) =>

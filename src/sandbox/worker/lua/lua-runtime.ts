@@ -176,7 +176,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     pause: options.pause,
     named: (raw, name) => void names.set(raw, name),
   })
-  const { provide, provideLibrary } = createProvidedFunctions(main, references)
+  const { provideLibrary } = createProvidedFunctions(main, references)
 
   const run = (source: Uint8Array, chunkName: string): LuaValue[] => call(compile(source, chunkName))
 
@@ -195,7 +195,6 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     },
     newTable: references.newTable,
     wrap,
-    provide,
     providedAs: (callee) => nameOfShared(references.toTagged(callee).value as RawFunction),
     provideLibrary,
     wrapSteps,

@@ -101,18 +101,19 @@ export interface LuaRuntime {
   wrap(name: string, implementation: HostFunction): LuaFunction
   /** The same for a function that can be set aside while Lua, or somebody else, does something for it. */
   wrapSteps(name: string, implementation: HostSteps): LuaFunction
-  /**
-   * Puts a function into a table that is made when somebody uses it first. Both names stand in the program: what Lua
-   * sees is the same function in all states of the worker.
-   */
-  provide(table: LuaTable, key: string, name: string, make: () => LuaFunction): void
   /** The name under which this function was provided, in whatever table it is now; undefined for any other function. */
   providedAs(callee: LuaFunction): string | undefined
   /**
-   * A table of functions that are made when somebody uses them first. All names stand in the program: the table is one
-   * in memory for all states of the worker, as long as none changes it.
+   * A table of functions that are made when somebody uses them first. All names stand in the program: what Lua sees is the
+   * same function in all states of the worker, and the table is one in memory, as long as none changes it. `into`: puts
+   * them into this table.
    */
-  provideLibrary(library: string, fields: LibraryFields, make: (member: string) => LuaFunction): LuaTable
+  provideLibrary(
+    library: string,
+    fields: LibraryFields,
+    make: (member: string) => LuaFunction,
+    into?: LuaTable,
+  ): LuaTable
   /**
    * Runs `task`, which enters Lua on behalf of somebody else while Lua waits for the host: an interrupt in it
    * ends with it, and does not reach what waits.

@@ -62,12 +62,3 @@ export function pushOwned(L: LuaState, bytes: Uint8Array): void {
 export function removeFields(L: LuaState, names: readonly string[]): void {
   for (const name of names) setField(L, name, new objects.TValue(tags.nil, null))
 }
-
-/** The JavaScript function in a field of the table at the top of the stack. */
-export function fieldFunction(L: LuaState, name: string): RawFunction {
-  lua.lua_getfield(L, -1, toBytes(name))
-  const implementation = lua.lua_tocfunction(L, -1)
-  lua.lua_pop(L, 1)
-  if (implementation === null) throw new Error(`fengari has no function ${name}`)
-  return implementation
-}

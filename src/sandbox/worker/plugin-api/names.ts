@@ -91,4 +91,5 @@ export const tableFields: Readonly<Record<TableName, Readonly<Record<string, str
   Modbus: { ...functionCodes, ...namesIn('Modbus') },
 }
 
-export const globalFunctions = Object.keys(namesIn('globals'))
+/** Likewise those that are globals themselves. */
+export const globalFunctions = namesIn('globals')

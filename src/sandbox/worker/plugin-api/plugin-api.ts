@@ -92,7 +92,7 @@ export function createApiTables(runtime: LuaRuntime): ApiTables {
   const tables = Object.fromEntries(
     (Object.keys(tableFields) as TableName[]).map((name) => [name, tableOf(name)]),
   ) as Record<TableName, LuaTable>
-  for (const name of globalFunctions) runtime.provide(runtime.globals, name, name, () => make(name))
+  runtime.provideLibrary('globals', globalFunctions, make, runtime.globals)
 
   return {
     tables,

@@ -191,6 +191,7 @@ declare module 'fengari/src/lua.js' {
     lua_pushnil(L: State): void
     lua_pushinteger(L: State, value: number): void
     lua_pushnumber(L: State, value: number): void
+    lua_pushthread(L: State): boolean
     lua_pushstring(L: State, bytes: Uint8Array): void
     lua_pushvalue(L: State, index: number): void
     lua_rawequal(L: State, first: number, second: number): boolean
@@ -216,7 +217,7 @@ declare module 'fengari/src/lua.js' {
     lua_status(L: State): number
     lua_type(L: State, index: number): number
     lua_xmove(from: State, to: State, count: number): void
-    lua_yield(L: State, resultCount: number): void
+    lua_yield(L: State, resultCount: number): number
     /** Throws what ends the running of this thread; after it the continuation is called. */
     lua_yieldk(L: State, resultCount: number, context: number, continuation: Continuation): never
   }

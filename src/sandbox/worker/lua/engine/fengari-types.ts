@@ -1,6 +1,5 @@
 /** The part of fengari's inner objects that this room touches; fengari ships no types of its own. */
 
-import type { LibraryContext } from '../library/libraries.ts'
 import type { LuaTable } from '../lua-value.ts'
 
 /** One Lua value: a tag and what it holds. */
@@ -91,8 +90,8 @@ export interface GlobalState {
   mt: (RawTable | null | undefined)[]
   /** The names of metamethods. */
   tmname: LuaString[]
-  /** Not fengari's: see `library/open-libraries.ts`. */
-  libraries?: { context: LibraryContext; functions: Map<RawFunction, RawFunction> }
+  /** Not fengari's: see `shared-functions.ts`. */
+  implementations?: Map<RawFunction, RawFunction>
 }
 
 /** A function as fengari calls it; answers how many results it left on the stack. */

@@ -1,26 +1,28 @@
 import { fromLatin1, toBytes, toLatin1, toUnicode } from '../text/bytes.ts'
-import { auxiliary, countCall, lua, states } from '../engine/engine.ts'
+import { auxiliary, countCall, libraries, lua, states } from '../engine/engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { readInteger, readNumeral } from '../text/number-text.ts'
-import { removeFields, setFunctions } from '../raw-function.ts'
+import { removeFields } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
 /** Ways to code that the manifest does not list, past metatables, or to the collector that fengari lacks. */
 const absent = ['collectgarbage', 'dofile', 'load', 'loadfile', 'rawget', 'rawset']
 
-export function changeBase(L: LuaState, context: LibraryContext): void {
+/** After `openTable`. */
+export function openBase(L: LuaState): number {
+  libraries.luaopen_base(L)
   removeFields(L, absent)
-  setFunctions(L, {
-    print: print(context),
-    tonumber,
-    ...protectedCalls(context),
-  })
   // The 5.1 name.
   lua.lua_getfield(L, -1, toBytes('table'))
   lua.lua_getfield(L, -1, toBytes('unpack'))
   lua.lua_setfield(L, -3, toBytes('unpack'))
   lua.lua_pop(L, 1)
+  return 1
+}
+
+export function baseFunctions(context: LibraryContext): Record<string, RawFunction> {
+  return { print: print(context), tonumber, ...protectedCalls(context) }
 }
 
 function print(context: LibraryContext): RawFunction {

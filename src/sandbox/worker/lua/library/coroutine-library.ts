@@ -2,7 +2,7 @@ import { toBytes, toLatin1 } from '../text/bytes.ts'
 import { auxiliary, lua } from '../engine/engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
-import { fieldFunction, guarded, LuaFailure, setFunctions } from '../raw-function.ts'
+import { guarded, LuaFailure } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
 /**
@@ -10,11 +10,11 @@ import type { LibraryContext } from './libraries.ts'
  * which thread runs; and a coroutine that was set aside takes along the one that has resumed it. `yield`, `running`
  * and `isyieldable` do not take the threads on which the host enters Lua for coroutines.
  */
-export function changeCoroutine(L: LuaState, { interrupt, threads, preemption }: LibraryContext): void {
-  const create = fieldFunction(L, 'create')
-  const running = fieldFunction(L, 'running')
-  const yieldThread = fieldFunction(L, 'yield')
-
+export function coroutineFunctions({
+  interrupt,
+  threads,
+  preemption,
+}: LibraryContext): Record<string, RawFunction> {
   /** What becomes of the results, which are on top of `state`: their number, or -1 with an error. */
   type Finish = (state: LuaState, count: number) => number
 
@@ -76,34 +76,34 @@ export function changeCoroutine(L: LuaState, { interrupt, threads, preemption }:
     return (state) => resume(state, thread, lua.lua_gettop(state), finish)
   }
 
-  setFunctions(L, {
+  return {
     resume(state) {
       const thread = lua.lua_tothread(state, 1)
       if (thread === null) throw new LuaFailure("bad argument #1 to 'resume' (thread expected)")
       return resume(state, thread, lua.lua_gettop(state) - 1, finishResume)
     },
     wrap(state) {
-      create(state)
-      const thread = lua.lua_tothread(state, -1)
-      if (thread === null) throw new Error('no thread was made')
+      auxiliary.luaL_checktype(state, 1, lua.LUA_TFUNCTION)
+      const thread = lua.lua_newthread(state)
+      lua.lua_pushvalue(state, 1)
+      lua.lua_xmove(state, thread, 1)
       lua.lua_pushcfunction(state, guarded(wrapped(thread)))
       return 1
     },
     yield(state) {
       if (threads.isEntry(state)) throw new LuaFailure('attempt to yield from outside a coroutine')
-      return yieldThread(state)
+      return lua.lua_yield(state, lua.lua_gettop(state))
     },
     isyieldable(state) {
       lua.lua_pushboolean(state, !threads.isEntry(state) && lua.lua_isyieldable(state))
       return 1
     },
     running(state) {
-      running(state)
-      lua.lua_pop(state, 1)
+      lua.lua_pushthread(state)
       lua.lua_pushboolean(state, threads.isEntry(state))
       return 2
     },
-  })
+  }
 }
 
 /** Says where the coroutine was resumed, unless the message says where in the coroutine it was raised. */

@@ -1,14 +1,16 @@
 import { fromLatin1, toBytes } from '../text/bytes.ts'
-import { auxiliary, lua } from '../engine/engine.ts'
+import { auxiliary, libraries, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { joinFloat, splitFloat } from '../text/float-parts.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 
-/** What differs from fengari's library: results beyond 32 bits, and the 5.1 names. */
-export function changeMath(L: LuaState): void {
-  setFunctions(L, { ...randomness(), type: mathType, tointeger, pow, log10, frexp, ldexp })
+/** fengari's library, but for results beyond 32 bits, and with the 5.1 names. */
+export function openMath(L: LuaState): number {
+  libraries.luaopen_math(L)
+  setFunctions(L, { type: mathType, tointeger, pow, log10, frexp, ldexp })
   setNumber(L, 'maxinteger', Number.MAX_SAFE_INTEGER)
   setNumber(L, 'mininteger', Number.MIN_SAFE_INTEGER)
+  return 1
 }
 
 function setNumber(L: LuaState, name: string, value: number): void {
@@ -29,7 +31,7 @@ function seeded(seed: number): () => number {
 }
 
 /** Each state has its own; not seeded, it is the platform's. */
-function randomness(): Record<string, RawFunction> {
+export function randomFunctions(): Record<string, RawFunction> {
   let draw: () => number = Math.random
   return {
     random(L) {

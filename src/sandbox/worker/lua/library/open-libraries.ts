@@ -1,29 +1,26 @@
 import { lazily } from '../../../../base/lazily.ts'
-import { toBytes, toUnicode } from '../text/bytes.ts'
-import {
-  auxiliary,
-  basicType,
-  libraries,
-  lua,
-  objects,
-  rawSet,
-  sharing,
-  tables,
-  tags,
-} from '../engine/engine.ts'
-import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
-import { changes, type LibraryContext } from './libraries.ts'
-import { openString } from './string-library.ts'
-import { openTable } from './table-library.ts'
+import { toBytes } from '../text/bytes.ts'
+import { auxiliary, basicType, lua, objects, rawSet, sharing, tables, tags } from '../engine/engine.ts'
+import type { LuaState, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
+import { setFunctions } from '../raw-function.ts'
+import { sharedFunction } from '../shared-functions.ts'
+import { allowedLibraries, type Library, type LibraryContext } from './libraries.ts'
+
+/** Functions by their names, of each library, once the state has used one of them. */
+const functionsIn = new WeakMap<object, (library: Library) => Record<string, RawFunction>>()
 
 /**
  * Opens what a plugin may use. The libraries are made once for all Lua states of this worker: a table of them is copied
- * when a state changes it, and what `libraries.ts` changes in a library is made in a state when it uses that library
- * first.
+ * when a state changes it, and what needs something of its state is made there when it uses that library first.
  */
 export function openLibraries(L: LuaState, context: LibraryContext): void {
-  L.l_G.libraries = { context, functions: new Map() }
-  const { l_registry: registry, mt: metatables } = template().changed.l_G
+  const made = new Map<Library, Record<string, RawFunction>>()
+  functionsIn.set(L.l_G, (library) => {
+    const functions = made.get(library) ?? library.functions?.(context) ?? {}
+    made.set(library, functions)
+    return functions
+  })
+  const { l_registry: registry, mt: metatables } = template().l_G
   const copy = createCopier(L)
   for (const { key, value } of fieldsOf(registry.value as RawTable)) {
     if (value.type === tags.table) rawSet(L, L.l_G.l_registry.value as RawTable, key, copy(value))
@@ -35,107 +32,31 @@ export function openLibraries(L: LuaState, context: LibraryContext): void {
   }
 }
 
-/** A function that stands for one of each state. */
-interface Replaced {
-  stub: RawFunction
-  /** Where it is in its library. */
-  path: readonly string[]
-}
-
-/** All libraries as fengari has them, and with stubs for what is changed. */
+/** A state that runs nothing, with all libraries, in which functions that need something of their state are shared ones. */
 const template = lazily(() => {
-  const changed = openAll()
-  /** Each library as it was, to make the changes in again. */
-  const original = new Map<string, RawTable>()
-  const replaced = new Map<string, Replaced[]>()
-  for (const [library, change] of Object.entries(changes)) {
-    lua.lua_getglobal(changed, toBytes(library))
-    const table = changed.stack[changed.top - 1]?.value as RawTable
-    original.set(library, sharing(changed, table))
-    const before = valuesIn(changed.l_G.l_registry.value as RawTable)
-    // It is never run: what it makes is replaced.
-    change(changed, {} as LibraryContext)
-    replaced.set(library, putStubs(library, table, before, []))
-    lua.lua_pop(changed, 1)
-  }
-  return { original, changed, replaced }
-})
-
-function openAll(): LuaState {
   const L = auxiliary.luaL_newstate()
-  for (const [name, open] of Object.entries({
-    coroutine: libraries.luaopen_coroutine,
-    math: libraries.luaopen_math,
-    string: openString,
-    table: openTable,
-    utf8: libraries.luaopen_utf8,
-    _G: libraries.luaopen_base,
-  })) {
-    auxiliary.luaL_requiref(L, toBytes(name), open, 1)
+  for (const library of allowedLibraries) {
+    auxiliary.luaL_requiref(L, toBytes(library.name), library.open, 1)
+    // Only the names are wanted here.
+    const names = Object.keys(library.functions?.({} as LibraryContext) ?? {})
+    setFunctions(L, Object.fromEntries(names.map((name) => [name, sharedMember(library, name)])))
     lua.lua_pop(L, 1)
   }
   return L
-}
+})
 
-function putStubs(
-  library: string,
-  table: RawTable,
-  before: ReadonlySet<unknown>,
-  place: string[],
-): Replaced[] {
-  return fieldsOf(table).flatMap(({ key, value }) => {
-    if (before.has(value.value)) return []
-    const path = [...place, toUnicode((key.value as LuaString).realstring)]
-    if (value.type === tags.table) return putStubs(library, value.value as RawTable, before, path)
-    if (value.type !== tags.jsFunction) return []
-    const stub: RawFunction = (L) => {
-      const functions = L.l_G.libraries?.functions
-      return (functions?.get(stub) ?? makeFunctions(L, library, stub))(L)
-    }
-    value.value = stub
-    return [{ stub, path }]
+function sharedMember(library: Library, name: string): RawFunction {
+  return sharedFunction((L) => {
+    const made = functionsIn.get(L.l_G)?.(library)[name]
+    if (made === undefined) throw new Error(`this Lua state has no ${library.name}.${name}`)
+    return made
   })
-}
-
-/** Makes the changes of a library for this state, in a table that is thrown away. */
-function makeFunctions(L: LuaState, library: string, wanted: RawFunction): RawFunction {
-  const { original, replaced } = template()
-  const state = L.l_G.libraries
-  if (state === undefined || !lua.lua_checkstack(L, lua.LUA_MINSTACK))
-    throw new Error('no room for a library')
-  const source = original.get(library)
-  if (source === undefined) throw new Error(`nothing is changed in ${library}`)
-  const scratch = sharing(L, source)
-  lua.lua_pushnil(L)
-  L.stack[L.top - 1]?.setfrom(new objects.TValue(tags.table, scratch))
-  changes[library]?.(L, state.context)
-  lua.lua_pop(L, 1)
-  for (const { stub, path } of replaced.get(library) ?? []) {
-    state.functions.set(stub, path.reduce<unknown>(fieldOf, scratch) as RawFunction)
-  }
-  return state.functions.get(wanted) as RawFunction
-}
-
-function fieldOf(table: unknown, name: string): unknown {
-  return fieldsOf(table as RawTable).find(
-    ({ key }) => toUnicode((key.value as LuaString).realstring) === name,
-  )?.value.value
 }
 
 function fieldsOf(table: RawTable): { key: TaggedValue; value: TaggedValue }[] {
   const fields = []
   for (let entry = table.f; entry !== undefined; entry = entry.n) fields.push(entry)
   return fields
-}
-
-/** All that is in the table, and in the tables in it. */
-function valuesIn(table: RawTable, found = new Set<unknown>()): Set<unknown> {
-  for (const { value } of fieldsOf(table)) {
-    if (found.has(value.value)) continue
-    found.add(value.value)
-    if (value.type === tags.table) valuesIn(value.value as RawTable, found)
-  }
-  return found
 }
 
 const plain = new Set<number>([tags.boolean, tags.number, tags.string].map(basicType))

@@ -2,16 +2,12 @@ import { toBytes, toUnicode } from '../text/bytes.ts'
 import { type CalendarFields, calendarFields, formatDate, readDateFormat, timeOf } from '../text/calendar.ts'
 import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
-import { LuaFailure, setFunctions } from '../raw-function.ts'
+import { LuaFailure } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
-/** `os` with nothing of the machine in it but the time; into the table at the top of the stack. */
-export function fillOs(L: LuaState, context: LibraryContext): void {
-  lua.lua_pushnil(L)
-  lua.lua_setfield(L, -2, toBytes('os'))
-  lua.lua_createtable(L, 0, 4)
-  setFunctions(L, { time: time(context), date: date(context), clock, difftime })
-  lua.lua_setfield(L, -2, toBytes('os'))
+/** All of `os`: nothing of the machine but the time. */
+export function osFunctions(context: LibraryContext): Record<string, RawFunction> {
+  return { time: time(context), date: date(context), clock, difftime }
 }
 
 const present = (context: LibraryContext): number => Math.floor(context.now() / 1000)

@@ -19,10 +19,12 @@ export function openString(L: LuaState): number {
     sub,
     upper: inCase(0x61, 0x7a, -0x20),
   })
-  // The methods of all strings.
-  lua.lua_createtable(L, 0, 1)
+  // The methods of all strings. They share one metatable: out of reach.
+  lua.lua_createtable(L, 0, 2)
   lua.lua_pushvalue(L, -2)
   lua.lua_setfield(L, -2, toBytes('__index'))
+  lua.lua_pushboolean(L, false)
+  lua.lua_setfield(L, -2, toBytes('__metatable'))
   lua.lua_pushstring(L, empty)
   lua.lua_insert(L, -2)
   lua.lua_setmetatable(L, -2)
@@ -30,19 +32,13 @@ export function openString(L: LuaState): number {
   return 1
 }
 
-export function changeString(L: LuaState, context: LibraryContext): void {
-  setFunctions(L, {
+export function stringFunctions(context: LibraryContext): Record<string, RawFunction> {
+  return {
     format: format(context),
     rep: rep(context.stringLimit),
     ...patternFunctions(context),
     ...packFunctions(context),
-  })
-  // All strings share one metatable: out of reach.
-  lua.lua_pushstring(L, new Uint8Array())
-  lua.lua_getmetatable(L, -1)
-  lua.lua_pushboolean(L, false)
-  lua.lua_setfield(L, -2, toBytes('__metatable'))
-  lua.lua_pop(L, 2)
+  }
 }
 
 const empty = new Uint8Array()

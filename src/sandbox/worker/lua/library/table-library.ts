@@ -1,7 +1,7 @@
 import { createByteBuilder } from '../text/byte-builder.ts'
 import { toBytes, toUnicode } from '../text/bytes.ts'
 import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
-import type { LuaState, LuaString, RawTable, TaggedValue } from '../engine/fengari-types.ts'
+import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 import { numberText } from '../text/number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 import { stepwise } from '../raw-steps.ts'
@@ -16,11 +16,8 @@ export function openTable(L: LuaState): number {
   return 1
 }
 
-export function changeTable(L: LuaState, context: LibraryContext): void {
-  setFunctions(L, {
-    concat: (state) => concat(state, context),
-    sort: stepwise(context.preemption, sort),
-  })
+export function tableFunctions(context: LibraryContext): Record<string, RawFunction> {
+  return { concat: (L) => concat(L, context), sort: stepwise(context.preemption, sort) }
 }
 
 const empty = new Uint8Array()
