@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPendingRequests } from '../../../src/sandbox/calls/pending-requests.ts'
 import { signalCells } from '../../../src/schema/worker/shared-cells.ts'
+import { createAsking } from '../../../src/sandbox/worker/questions/asking.ts'
 import { NoAnswer } from '../../../src/sandbox/worker/questions/pending-questions.ts'
 import { createQuestionChannel } from '../../../src/sandbox/worker/questions/question-channel.ts'
 
@@ -28,8 +29,12 @@ test('a worker waits while it sleeps for an answer, and not while it serves a ca
     ...{ kind: 'call', isolate: 1, call: 1, caller: '@test/caller', handle: 0, operation: 'call', depth: 1 },
     serialized: { body: new Uint8Array(), references: [] },
   })
-  const asker = { isolate: 1, milliseconds: 5, settled: true }
-  assert.throws(() => questions.ask(asker, { kind: 'listPlugins' }, () => undefined), NoAnswer)
+  const { askNow } = createAsking({
+    ...{ isolate: 1, questions, milliseconds: 50, impatient: undefined },
+    flush: () => true,
+    onSpot: (wait) => wait(),
+  })
+  assert.throws(() => askNow({ kind: 'listPlugins' }, () => undefined), NoAnswer)
   // It has looked for an answer before it began with the call; after that it might hang in it.
   assert.deepEqual(seen, [true, false])
   assert.deepEqual([requests.waits(), requests.waits()], [true, false])

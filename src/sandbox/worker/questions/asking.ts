@@ -21,7 +21,7 @@ export interface Asking {
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
   ): () => void
-  /** Nobody who was set aside waits any more. */
+  /** Nobody waits any more. */
   giveUp(): void
 }
 
@@ -40,7 +40,7 @@ export interface AskingSettings {
 
 export function createAsking(settings: AskingSettings): Asking {
   const { isolate, questions, flush, milliseconds, impatient, onSpot } = settings
-  /** Answers that somebody waits for without keeping the stack. */
+  /** Answers that somebody waits for. */
   const awaited = new Set<Waiting>()
 
   /** What Lua did before it asks has happened when the host answers. */
@@ -50,8 +50,12 @@ export function createAsking(settings: AskingSettings): Asking {
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): T {
-    const wait = (): T => questions.ask(asker(), question, accept, impatient)
-    return onSpot(wait)
+    return onSpot(() => {
+      const waiting = beginToAsk(question, accept)
+      waiting.start?.()
+      questions.waitOnSpot(waiting, milliseconds, impatient)
+      return waiting.take()
+    })
   }
 
   function beginToAsk<K extends Question['kind'], T>(

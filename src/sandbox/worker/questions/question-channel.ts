@@ -6,7 +6,8 @@ import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../../schema/
 import type { Answers, Question } from '../../../schema/worker/question.ts'
 import { createLinkedCalls } from '../calls/linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from '../calls/local-calls.ts'
-import { createPendingQuestions, NoAnswer, outcomeOf, refusalOf } from './pending-questions.ts'
+import type { Waiting } from '../lua/steps.ts'
+import { createPendingQuestions, NoAnswer, refusalOf } from './pending-questions.ts'
 import { createWaitingSignal } from './waiting-signal.ts'
 
 type Received = Parameters<typeof readFromHost>[0]
@@ -36,22 +37,21 @@ export interface Asked {
  */
 export interface QuestionChannel {
   /**
-   * Throws when the host refuses, `NoAnswer` after so many milliseconds or when `impatient` says so, `PeerGone`
-   * when the plugin has ended. `accept` sees the answer the moment it comes, before anything that comes after it.
+   * Asks and goes on; one of the two hears what came of it, once, the moment that it comes, also while this worker waits for
+   * something else. What failed is the host's refusal, `NoAnswer` after so many milliseconds, or `PeerGone` when the plugin
+   * has ended.
    */
-  ask<K extends Question['kind'], T>(
-    asker: Asker,
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-    impatient?: () => boolean,
-  ): T
-  /** Asks and goes on; one of the two hears what came of it, once, also while this worker waits for something else. */
   begin<K extends Question['kind']>(
     asker: Asker,
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
   ): Asked
+  /**
+   * Waits until it is settled, with all that is on the stack. Throws `NoAnswer`, and gives it up, after so many milliseconds
+   * or when `impatient` says so.
+   */
+  waitOnSpot(asked: Waiting, milliseconds: number, impatient: (() => boolean) | undefined): void
   /** Answers a call of another plugin. `settled`: the host has taken all that the callee has sent. */
   answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void
   /** Answers one that is not made. */
@@ -202,23 +202,25 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     if (queue.length > 0) scheduled ??= setImmediate(workOff)
   }
 
-  function wait(
-    isAnswered: () => boolean,
-    milliseconds: number,
-    impatient: (() => boolean) | undefined,
-  ): 'answered' | 'late' | 'impatient' {
+  const waitOnSpot: QuestionChannel['waitOnSpot'] = (asked, milliseconds, impatient) => {
     const deadline = performance.now() + milliseconds
-    for (;;) {
-      const seen = signal.seen()
-      drain()
-      if (isAnswered()) return 'answered'
-      const remaining = deadline - performance.now()
-      if (remaining <= 0) return 'late'
-      if (impatient?.() === true) return 'impatient'
-      const next = queue.shift()
-      signal.live()
-      if (next !== undefined) work(next)
-      else if (!runOthers()) signal.sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
+    try {
+      for (;;) {
+        const seen = signal.seen()
+        drain()
+        if (asked.settled) return
+        const remaining = deadline - performance.now()
+        if (remaining <= 0 || impatient?.() === true) {
+          asked.giveUp()
+          throw new NoAnswer(milliseconds, remaining > 0)
+        }
+        const next = queue.shift()
+        signal.live()
+        if (next !== undefined) work(next)
+        else if (!runOthers()) signal.sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
+      }
+    } finally {
+      workOffSoon()
     }
   }
 
@@ -269,32 +271,12 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
 
   return {
     begin,
+    waitOnSpot,
     answerCall,
     refuseCall,
     ended(isolate) {
       local.ended(isolate)
       linked.ended(isolate)
-    },
-    ask(asker, question, accept, impatient) {
-      const { isolate, milliseconds } = asker
-      lastNumber += 1
-      const number = lastNumber
-      /** What came of the answer, once it is there: it is looked at the moment it comes. */
-      let outcome: (() => ReturnType<typeof accept>) | undefined
-      waiting.set(number, (answer) => {
-        outcome = outcomeOf(() => {
-          if (!answer.ok) throw refusalOf(answer)
-          return accept(answer.value as Parameters<typeof accept>[0])
-        })
-      })
-      send(asker, number, question)?.()
-      const gaveUp = wait(() => outcome !== undefined, milliseconds, impatient) === 'impatient'
-      workOffSoon()
-      if (outcome === undefined) {
-        abandon(isolate, number, question.kind)
-        throw new NoAnswer(milliseconds, gaveUp)
-      }
-      return outcome()
     },
   }
 }
