@@ -5,11 +5,12 @@ import { refusalSentence } from '../../../schema/manifest/permission-refusal.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
 import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
 import { mayPluginSubscribe, whyNotPublish } from '../../../schema/manifest/topic-rights.ts'
-import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { deliveryOptions, functionArgument, isTable, textArgument, typeName } from '../lua/arguments.ts'
 import { toBytes } from '../lua/text/bytes.ts'
-import { createUnsubscribe, messageSizeLimit } from './listeners.ts'
+import { messageSizeLimit } from './listeners.ts'
+import { createRegistrations } from './registrations.ts'
 
 export interface PluginMqtt {
   deliver(subscription: number, topic: string, payload: Uint8Array): void
@@ -17,9 +18,11 @@ export interface PluginMqtt {
 
 /** `mqttPublish` and `mqttSubscribe` (plugin API, section 8). Topics are used as written. */
 export function installMqtt(context: PluginContext): PluginMqtt {
-  const { entry, resources, limits, source } = context
-  const subscriptions = new Map<number, LuaFunction>()
-  let lastSubscription = 0
+  const { entry, source } = context
+  const subscriptions = createRegistrations(context, {
+    ...{ stage: 'mqttSubscriptions', limit: 'mqttSubscriptions', plural: 'subscriptions' },
+    removed: (subscription) => context.send({ kind: 'unsubscribeTopic', subscription }),
+  })
 
   /** Why it may not publish there. Throws for what is no topic. */
   const whyNot = memoize((topic) => {
@@ -52,37 +55,22 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   context.addCallerAwareMethod('mqttSubscribe', (foreignCaller, filter, callback) => {
     const pattern = textArgument('mqttSubscribe', 1, filter, textLimits.topic)
     assertFilter(pattern)
-    const receive = functionArgument('mqttSubscribe', 2, callback)
-    if (!limits.hasRoom('mqttSubscriptions', subscriptions.size, foreignCaller)) {
-      throw new Error(`too many subscriptions: a plugin may have ${limits.mqttSubscriptions} at one time`)
-    }
+    const run = functionArgument('mqttSubscribe', 2, callback)
+    subscriptions.assertRoom(foreignCaller)
     const refusedForeignCall = context.refuseForeignCall(foreignCaller, 'subscribe', pattern)
     if (refusedForeignCall !== undefined) throw new Error(refusedForeignCall)
-    lastSubscription += 1
-    const subscription = lastSubscription
+    const subscription = subscriptions.add(`subscriber of '${pattern}'`, { run }, foreignCaller)
     context.send({ kind: 'subscribeTopic', subscription, filter: pattern })
     if (!mayPluginSubscribe(source.topics, pattern)) {
-      context.send({ kind: 'unsubscribeTopic', subscription })
+      subscriptions.remove(subscription)
       throw new Error(refusalSentence(source.id, 'subscribe', pattern))
     }
-    subscriptions.set(subscription, receive)
-    return createUnsubscribe(context, `subscriber of '${pattern}'`, receive, () => {
-      if (subscriptions.delete(subscription)) context.send({ kind: 'unsubscribeTopic', subscription })
-    })
-  })
-
-  resources.add('mqttSubscriptions', {
-    count: () => subscriptions.size,
-    release() {
-      for (const subscription of subscriptions.keys())
-        context.send({ kind: 'unsubscribeTopic', subscription })
-      subscriptions.clear()
-    },
+    return subscriptions.unsubscribe(subscription)
   })
 
   return {
     deliver(subscription, topic, payload) {
-      const receive = subscriptions.get(subscription)
+      const receive = subscriptions.find(subscription)?.run
       if (receive === undefined) return
       // A copy: Lua keeps what it is given, and this is a part of all that has come.
       entry.call(`subscriber of '${topic}'`, receive, toBytes(topic), Uint8Array.from(payload))

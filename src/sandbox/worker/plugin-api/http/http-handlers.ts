@@ -9,7 +9,7 @@ import type { HookDeclaration, HookOutcome, HookRequest } from '../../../../sche
 import { fits } from '../../../../schema/parsing/text-limits.ts'
 import { refusalSentence } from '../../../../schema/manifest/permission-refusal.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
-import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
+import type { LuaValue } from '../../lua/lua-value.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
@@ -21,6 +21,7 @@ import {
   typeName,
 } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
+import { createRegistrations, type Registration } from '../registrations.ts'
 import { createHandlerAnswers } from './handler-answer.ts'
 import { createHandlerRequests } from './handler-request.ts'
 
@@ -34,12 +35,10 @@ export interface PluginHttpHandlers {
   giveUp(request: number): void
 }
 
-interface Handler {
+interface Handler extends Registration {
   hook: HookDeclaration
   /** The path as the plugin has written it. */
   path: string
-  run: LuaFunction
-  forget: (() => void) | undefined
 }
 
 const ended: HookOutcome = { ok: false, reason: 'ended' }
@@ -47,23 +46,19 @@ const nothing: HookOutcome = { ok: true, status: 204, headers: [] }
 
 /** `plugin:httpHandler` and `plugin:hookUrl` (plugin API, section 14). */
 export function installHttpHandlers(context: PluginContext): PluginHttpHandlers {
-  const { runtime, entry, resources, limits, source } = context
-  const handlers = new Map<number, Handler>()
+  const { runtime, entry, source } = context
+  const handlers = createRegistrations<Handler>(context, {
+    ...{ stage: 'httpHandlers', limit: 'httpHandlers', plural: 'handlers' },
+    removed(handler, { hook }) {
+      numbers.delete(hook.path)
+      context.send({ kind: 'removeHttpHandler', handler })
+    },
+  })
   const numbers = new Map<string, number>()
   /** Requests that somebody waits for. */
   const open = new Set<number>()
   const tableOf = createHandlerRequests(context)
   const read = createHandlerAnswers(context)
-  let lastHandler = 0
-
-  function remove(number: number): void {
-    const handler = handlers.get(number)
-    if (handler === undefined) return
-    handlers.delete(number)
-    numbers.delete(handler.hook.path)
-    handler.forget?.()
-    context.send({ kind: 'removeHttpHandler', handler: number })
-  }
 
   function refuseOthers(foreignCaller: ForeignCaller): void {
     if (foreignCaller !== undefined)
@@ -78,26 +73,17 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
     if (hook.auth === 'none' && !source.publicHooks)
       throw new Error(refusalSentence(source.id, 'hooks', 'public'))
     const before = numbers.get(hook.path)
-    if (before === undefined && !limits.hasRoom('httpHandlers', handlers.size))
-      throw new Error(`too many handlers: a plugin may have ${limits.httpHandlers} at one time`)
-    if (before !== undefined) remove(before)
-    lastHandler += 1
-    const number = lastHandler
-    const takeBack = (): void => remove(number)
-    const forget = context.peers.whenGone(`handler of '${written}'`, run, takeBack)
-    handlers.set(number, { hook, path: written, run, forget })
-    numbers.set(hook.path, number)
-    context.send({ kind: 'setHttpHandler', handler: number, hook })
-    return runtime.wrap('unsubscribe', () => {
-      takeBack()
-      return undefined
-    })
+    if (before !== undefined) handlers.remove(before)
+    const handler = handlers.add(`handler of '${written}'`, { hook, path: written, run })
+    numbers.set(hook.path, handler)
+    context.send({ kind: 'setHttpHandler', handler, hook })
+    return handlers.unsubscribe(handler)
   })
 
   context.addCallerAwareMethodOfSteps('hookUrl', function* (foreignCaller, path) {
     refuseOthers(foreignCaller)
     const asked = declarationOf(pathArgument('hookUrl', path), undefined)
-    const known = handlers.get(numbers.get(asked.path) ?? 0)?.hook
+    const known = handlers.find(numbers.get(asked.path) ?? 0)?.hook
     const { url, secret } = yield* context.ask({ kind: 'hookAddress', hook: known ?? asked })
     if (secret !== undefined) context.redactor.hide(secret)
     return toBytes(url)
@@ -110,10 +96,10 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
     return true
   }
 
-  resources.add('httpHandlers', {
-    count: () => handlers.size,
+  context.resources.add('httpHandlers', {
+    // Who still waits for an answer of theirs is none of them.
+    count: () => 0,
     release() {
-      for (const number of [...handlers.keys()]) remove(number)
       for (const request of [...open]) answer(request, ended)
     },
   })
@@ -140,7 +126,7 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
     },
     *take(request, number, hook) {
       if (!open.has(request)) return
-      const handler = handlers.get(number)
+      const handler = handlers.find(number)
       if (handler === undefined) answer(request, ended)
       else yield* run(request, handler, hook)
     },

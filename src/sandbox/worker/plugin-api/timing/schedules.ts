@@ -1,5 +1,5 @@
 import type { Schedule } from '../../../../schema/outside/trigger.ts'
-import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
+import type { LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
@@ -15,6 +15,7 @@ import {
   typeName,
 } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
+import { createRegistrations } from '../registrations.ts'
 import type { PluginTimers } from './timers.ts'
 
 export interface PluginSchedules {
@@ -24,22 +25,18 @@ export interface PluginSchedules {
 
 /** `plugin:at`, `plugin:cron` (plugin API, section 17). The host knows the time, and what the texts mean. */
 export function installSchedules(context: PluginContext, timers: PluginTimers): PluginSchedules {
-  const { entry, resources, peers, limits } = context
-  const schedules = new Map<number, { run: LuaFunction; forget: (() => void) | undefined }>()
   const makers = createMakers<number>('schedule')
-
-  function clear(id: number): void {
-    const schedule = schedules.get(id)
-    if (schedule === undefined) return
-    schedules.delete(id)
-    makers.forget(id)
-    schedule.forget?.()
-    context.send({ kind: 'removeSchedule', schedule: id })
-  }
+  const schedules = createRegistrations(context, {
+    ...{ stage: 'schedules', limit: 'schedules', plural: 'schedules', nextNumber: timers.nextId },
+    removed(schedule) {
+      makers.forget(schedule)
+      context.send({ kind: 'removeSchedule', schedule })
+    },
+  })
 
   timers.alsoClears((foreignCaller, id) => {
-    makers.check(foreignCaller, id, schedules.has(id))
-    clear(id)
+    makers.check(foreignCaller, id, schedules.find(id) !== undefined)
+    schedules.remove(id)
   })
 
   /** Answers its id, or nil and what is wrong with it. */
@@ -59,21 +56,18 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
       ...common(options),
       ...more(),
     }
-    if (!limits.hasRoom('schedules', schedules.size, foreignCaller))
-      throw new Error(`too many schedules: a plugin may have ${limits.schedules} at one time`)
-    const id = timers.nextId()
     // Before the host knows of it: its time may come while the answer is on its way.
-    schedules.set(id, { run, forget: peers.whenGone(what, run, () => clear(id)) })
+    const id = schedules.add(what, { run }, foreignCaller)
     makers.made(foreignCaller, id)
     let problem: string | undefined
     try {
       problem = yield* context.ask({ kind: 'setSchedule', number: id, schedule })
     } catch (error) {
-      clear(id)
+      schedules.remove(id)
       throw error
     }
     if (problem === undefined) return id
-    clear(id)
+    schedules.remove(id)
     return [undefined, toBytes(`${what}: ${problem}`)]
   }
 
@@ -89,17 +83,10 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     add(foreignCaller, 'cron', given, () => ({})),
   )
 
-  resources.add('schedules', {
-    count: () => schedules.size,
-    release() {
-      for (const id of [...schedules.keys()]) clear(id)
-    },
-  })
-
   return {
     deliver(id) {
-      const run = schedules.get(id)?.run
-      if (run !== undefined) entry.call('schedule', run)
+      const run = schedules.find(id)?.run
+      if (run !== undefined) context.entry.call('schedule', run)
     },
   }
 }

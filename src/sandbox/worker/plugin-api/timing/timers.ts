@@ -3,6 +3,7 @@ import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
+import { createRegistrations, type Registration } from '../registrations.ts'
 import { functionArgument, numberArgument } from '../../lua/arguments.ts'
 
 /** Milliseconds; an interval of zero would leave no time for anything else. */
@@ -17,40 +18,31 @@ export interface PluginTimers {
   alsoClears(clear: (foreignCaller: ForeignCaller, id: number) => void): void
 }
 
-interface Timer {
-  call: ScheduledCall
-  forget: (() => void) | undefined
+interface Timer extends Registration {
+  call: ScheduledCall | undefined
 }
 
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
 export function installTimers(context: PluginContext): PluginTimers {
-  const { clock, entry, resources, peers, limits } = context
-  const timers = new Map<number, Timer>()
+  const { clock, entry, peers } = context
   const makers = createMakers<number>('timer')
   let lastId = 0
   let clearOther: (foreignCaller: ForeignCaller, id: number) => void = () => undefined
 
-  function nextId(foreignCaller: ForeignCaller): number {
-    if (!limits.hasRoom('timers', timers.size, foreignCaller))
-      throw new Error(`too many timers: a plugin may have ${limits.timers} at one time`)
-    lastId += 1
-    makers.made(foreignCaller, lastId)
-    return lastId
-  }
-
-  function clear(id: number): void {
-    const timer = timers.get(id)
-    timer?.call.cancel()
-    timer?.forget?.()
-    timers.delete(id)
-    makers.forget(id)
-  }
+  const nextId = (): number => (lastId += 1)
+  const timers = createRegistrations<Timer>(context, {
+    ...{ stage: 'timers', limit: 'timers', plural: 'timers', nextNumber: nextId },
+    removed(id, { call }) {
+      call?.cancel()
+      makers.forget(id)
+    },
+  })
 
   /** A timer of another plugin's function ends with that plugin. */
-  function add(id: number, run: LuaFunction, call: ScheduledCall): Timer {
-    const timer = { call, forget: peers.whenGone('timer', run, () => clear(id)) }
-    timers.set(id, timer)
-    return timer
+  function add(foreignCaller: ForeignCaller, timer: Timer): number {
+    const id = timers.add('timer', timer, foreignCaller)
+    makers.made(foreignCaller, id)
+    return id
   }
 
   /** What an interval does each time. One of another plugin is left out while that one still has the last to do. */
@@ -82,12 +74,12 @@ export function installTimers(context: PluginContext): PluginTimers {
   context.addCallerAwareMethod('setTimeout', (foreignCaller, milliseconds, callback) => {
     const delay = delayOf('setTimeout', milliseconds)
     const run = functionArgument('setTimeout', 2, callback)
-    const id = nextId(foreignCaller)
-    const call = clock.schedule(delay, () => {
-      clear(id)
+    const timer: Timer = { run, call: undefined }
+    const id = add(foreignCaller, timer)
+    timer.call = clock.schedule(delay, () => {
+      timers.remove(id)
       entry.call('timer', run)
     })
-    add(id, run, call)
     return id
   })
 
@@ -95,7 +87,8 @@ export function installTimers(context: PluginContext): PluginTimers {
     const period = Math.max(shortestInterval, delayOf('setInterval', milliseconds))
     const run = functionArgument('setInterval', 2, callback)
     const beat = beatOf(run)
-    const id = nextId(foreignCaller)
+    const timer: Timer = { run, call: undefined }
+    const id = add(foreignCaller, timer)
     let due = clock.monotonic()
     const arm = (): ScheduledCall => {
       const now = clock.monotonic()
@@ -106,29 +99,21 @@ export function installTimers(context: PluginContext): PluginTimers {
         beat()
       })
     }
-    const timer = add(id, run, arm())
+    timer.call = arm()
     return id
   })
 
   context.addCallerAwareMethod('clearTimer', (foreignCaller, id) => {
     if (typeof id !== 'number') return undefined
-    makers.check(foreignCaller, id, timers.has(id))
-    if (timers.has(id)) clear(id)
+    const isTimer = timers.find(id) !== undefined
+    makers.check(foreignCaller, id, isTimer)
+    if (isTimer) timers.remove(id)
     else clearOther(foreignCaller, id)
     return undefined
   })
 
-  resources.add('timers', {
-    count: () => timers.size,
-    release() {
-      for (const { call } of timers.values()) call.cancel()
-      timers.clear()
-      makers.clear()
-    },
-  })
-
   return {
-    nextId: () => (lastId += 1),
+    nextId,
     alsoClears(clearIt) {
       clearOther = clearIt
     },

@@ -1,37 +1,29 @@
 import { serializedJson } from '../../../../base/text/serialized-json.ts'
 import { partPattern } from '../../../../base/text/part-pattern.ts'
 import type { Watch } from '../../../../schema/outside/trigger.ts'
-import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
+import type { LuaValue } from '../../lua/lua-value.ts'
 import type { CallerAwareSteps } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, option, optionalNumber, textArgument, typeName } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
+import { createRegistrations, type Registration } from '../registrations.ts'
 
 export interface PluginWatches {
   /** `change`: JSON, `[value, previous]`. */
   deliver(watch: number, path: string, change: Uint8Array): void
 }
 
-interface Watcher {
+interface Watcher extends Registration {
   of: Watch['of']
   what: string
-  run: LuaFunction
-  forget: (() => void) | undefined
 }
 
 /** `plugin:onObject`, `plugin:onSensor` (plugin API, section 17). The host compares, waits and tells. */
 export function installWatches(context: PluginContext): PluginWatches {
-  const { runtime, entry, resources, peers, limits } = context
-  const watchers = new Map<number, Watcher>()
-  let lastNumber = 0
-
-  function remove(number: number): void {
-    const watcher = watchers.get(number)
-    if (watcher === undefined) return
-    watchers.delete(number)
-    watcher.forget?.()
-    context.send({ kind: 'unwatch', watch: number })
-  }
+  const watchers = createRegistrations<Watcher>(context, {
+    ...{ stage: 'watches', limit: 'watchers', plural: 'watchers' },
+    removed: (watch) => context.send({ kind: 'unwatch', watch }),
+  })
 
   function method(name: string, of: Watch['of']): CallerAwareSteps {
     return function* (foreignCaller, pattern, callback, options) {
@@ -44,49 +36,35 @@ export function installWatches(context: PluginContext): PluginWatches {
         stays: milliseconds(options, 'stays'),
         debounce: milliseconds(options, 'debounce'),
       }
-      if (!limits.hasRoom('watchers', watchers.size, foreignCaller))
-        throw new Error(`too many watchers: a plugin may have ${limits.watchers} at one time`)
-      lastNumber += 1
-      const number = lastNumber
       const what = `${name} of '${text}'`
-      watchers.set(number, { of, what, run, forget: peers.whenGone(what, run, () => remove(number)) })
+      const number = watchers.add(what, { of, what, run }, foreignCaller)
       const asked = foreignCaller === undefined ? {} : { foreignCaller }
       let problem: string | undefined
       try {
         problem = yield* context.ask({ kind: 'watch', number, watch, ...asked })
       } catch (error) {
-        remove(number)
+        watchers.remove(number)
         throw error
       }
       if (problem !== undefined) {
-        remove(number)
+        watchers.remove(number)
         throw new Error(problem)
       }
-      return runtime.wrap('unsubscribe', () => {
-        remove(number)
-        return undefined
-      })
+      return watchers.unsubscribe(number)
     }
   }
 
   context.addCallerAwareMethodOfSteps('onObject', method('onObject', 'object'))
   context.addCallerAwareMethodOfSteps('onSensor', method('onSensor', 'point'))
 
-  resources.add('watches', {
-    count: () => watchers.size,
-    release() {
-      for (const number of [...watchers.keys()]) remove(number)
-    },
-  })
-
   return {
     deliver(number, path, change) {
-      const watcher = watchers.get(number)
+      const watcher = watchers.find(number)
       if (watcher === undefined) return
       const pair = serializedJson(change).value()
       const [value, previous] = Array.isArray(pair) ? pair : []
       const names = watcher.of === 'object' ? [path] : pointNames(path)
-      entry.call(
+      context.entry.call(
         watcher.what,
         watcher.run,
         context.fromJson(value),
