@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { failedAnswer } from '../../../src/schema/outside/failed-answer.ts'
-import { withStage } from '../plugins-stage.ts'
+import { linesWith, withStage } from '../plugins-stage.ts'
 import { json } from '../stage.ts'
 
 test('§9 requests, throttle windows and lines that others cause leave room for the plugin, and name who caused them', async () => {
@@ -135,4 +135,21 @@ test('§9 others add half of the listeners of a sensor, and take the only reques
     },
     { httpRequests: 1 },
   )
+})
+
+test('§9 what a plugin encodes in its own getter and setter is its own, also when another one has them called', async () => {
+  const lines = await linesWith(
+    `
+      local big = string.rep("x", 600 * 1024)
+      local size = 0
+      plugin.level = plugin:control("level", function() return #(base64.encode(big) or "") + size end,
+        function(value) size = #(base64.encode(big) or "") + value end)
+    `,
+    `
+      print(other.level:get())
+      other.level:set(1)
+      print(other.level:get())
+    `,
+  )
+  assert.deepEqual(lines, ['819200', '1638401'])
 })

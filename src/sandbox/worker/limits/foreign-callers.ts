@@ -27,7 +27,7 @@ export interface ForeignCallers {
   isMethod(callee: LuaFunction): boolean
   /** Does `call`, which calls `callee` for another plugin. What the callee then calls is its own doing. */
   admit<T>(plugin: string, callee: LuaFunction, call: Steps<T>): Steps<T>
-  /** For whom the method of the host that runs now works. */
+  /** For whom the method of the host that runs now works; what is written in Lua works for its own plugin. */
   readonly current: ForeignCaller
 }
 
@@ -42,38 +42,61 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
     return foreignCaller
   }
 
+  /** Does `task` on behalf of this one. */
+  function as<T>(foreignCaller: ForeignCaller, task: () => T): T {
+    const before = current
+    current = foreignCaller
+    try {
+      return task()
+    } finally {
+      current = before
+    }
+  }
+
+  /** The same in steps; what Lua does between two of them is not on anybody's behalf. */
+  function* inSteps<T>(foreignCaller: ForeignCaller, begin: () => Steps<T>): Steps<T> {
+    const steps = as(foreignCaller, begin)
+    let advance = (): ReturnType<typeof steps.next> => steps.next()
+    try {
+      for (;;) {
+        const step = as(foreignCaller, advance)
+        if (step.done === true) return step.value
+        try {
+          const answer = yield step.value
+          advance = () => steps.next(answer)
+        } catch (error) {
+          advance = () => steps.throw(error)
+        }
+      }
+    } finally {
+      // It may have been interrupted.
+      steps.return(undefined as T)
+    }
+  }
+
+  function known(method: LuaFunction): LuaFunction {
+    methods.add(method)
+    return method
+  }
+
   return {
     get current() {
       return current
     },
-    method(name, implementation) {
-      const method = runtime.wrap(name, (...args) => {
-        const foreignCaller = takeExpected()
-        const before = current
-        current = foreignCaller
-        try {
-          return implementation(foreignCaller, ...args)
-        } finally {
-          current = before
-        }
-      })
-      methods.add(method)
-      return method
-    },
-    methodOfSteps(name, implementation) {
-      const method = runtime.wrapSteps(name, function* (...args) {
-        const foreignCaller = takeExpected()
-        const before = current
-        current = foreignCaller
-        try {
-          return yield* implementation(foreignCaller, ...args)
-        } finally {
-          current = before
-        }
-      })
-      methods.add(method)
-      return method
-    },
+    method: (name, implementation) =>
+      known(
+        runtime.wrap(name, (...args) => {
+          const foreignCaller = takeExpected()
+          return as(foreignCaller, () => implementation(foreignCaller, ...args))
+        }),
+      ),
+    methodOfSteps: (name, implementation) =>
+      known(
+        runtime.wrapSteps(name, (...args) => {
+          const foreignCaller = takeExpected()
+          return inSteps(foreignCaller, () => implementation(foreignCaller, ...args))
+        }),
+      ),
     isMethod: (callee) => methods.has(callee),
     *admit(plugin, callee, call) {
       // One that does not ask would leave it to the next that does.
