@@ -45,8 +45,8 @@ export function createEntries(main: LuaState, parts: EntriesParts): Entries {
     return thread
   }
 
-  /** Runs what `prepare` pushed: a function and its arguments, whose number it answers. */
-  function enter(slots: number, prepare: (L: LuaState) => number): LuaValue[] {
+  /** Runs `task` on the thread that has called JavaScript, or on a free one. What it leaves above `top` is taken off. */
+  function onThread<T>(slots: number, task: (L: LuaState, top: number) => T): T {
     const outer = execution.thread
     const L = outer ?? takeThread()
     const top = lua.lua_gettop(L)
@@ -54,13 +54,7 @@ export function createEntries(main: LuaState, parts: EntriesParts): Entries {
     interrupt.enter()
     execution.thread = L
     try {
-      lua.lua_pushcfunction(L, messageHandler)
-      const argumentCount = prepare(L)
-      execution.trace = undefined
-      execution.innerTrace = undefined
-      const status = lua.lua_pcall(L, argumentCount, lua.LUA_MULTRET, top + 1)
-      if (status !== lua.LUA_OK) throw luaError(L, execution.trace)
-      return take(L, top + 2)
+      return task(L, top)
     } finally {
       execution.thread = outer
       lua.lua_settop(L, top)
@@ -70,10 +64,15 @@ export function createEntries(main: LuaState, parts: EntriesParts): Entries {
   }
 
   function call(callee: LuaFunction, ...values: LuaValue[]): LuaValue[] {
-    return enter(values.length, (L) => {
+    return onThread(values.length, (L, top) => {
+      lua.lua_pushcfunction(L, messageHandler)
       push(L, callee)
       for (const value of values) push(L, value)
-      return values.length
+      execution.trace = undefined
+      execution.innerTrace = undefined
+      const status = lua.lua_pcall(L, values.length, lua.LUA_MULTRET, top + 1)
+      if (status !== lua.LUA_OK) throw luaError(L, execution.trace)
+      return take(L, top + 2)
     })
   }
 
@@ -126,21 +125,10 @@ export function createEntries(main: LuaState, parts: EntriesParts): Entries {
     if (typeof value === 'number') return numberText(value)
     if (value instanceof Uint8Array) return toUnicode(value)
     if (typeof value !== 'object') return value === undefined ? 'nil' : String(value)
-    const outer = execution.thread
-    const L = outer ?? takeThread()
-    const top = lua.lua_gettop(L)
-    if (!lua.lua_checkstack(L, spareSlots)) return value.kind
-    interrupt.enter()
-    execution.thread = L
-    try {
+    return onThread(0, (L) => {
       push(L, value)
       return protectedText(L) ?? value.kind
-    } finally {
-      execution.thread = outer
-      lua.lua_settop(L, top)
-      interrupt.leave()
-      if (outer === undefined) free.push(L)
-    }
+    })
   }
 
   return { entryThreads, call, activate, toText }

@@ -47,8 +47,6 @@ export interface Match {
 export interface Matcher {
   /** The first match that starts at `from` or later. */
   find(from: number): Match | undefined
-  /** A match that starts exactly at `from`. */
-  matchAt(from: number): Match | undefined
   readonly anchored: boolean
 }
 
@@ -292,5 +290,5 @@ export function createMatcher(
     return undefined
   }
 
-  return { find, matchAt, anchored }
+  return { find, anchored }
 }
