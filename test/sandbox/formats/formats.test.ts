@@ -77,6 +77,7 @@ test('§16 url takes addresses apart, and builds the same ones', async () => {
       '{"scheme":"http","user":"me","password":"p@ss","host":"::1","port":8080,"path":"/a%20b","query":"x=1&y=%2F","fragment":"top"}',
     ],
     ['url.parse("/only/path")', '{"path":"/only/path"}'],
+    ['url.parse("//%F0%9F%98%80😀é%2@h")', '{"user":"😀😀é%2","host":"h","path":""}'],
     ['url.parse("mailto:a@b")', '{"scheme":"mailto","path":"a@b"}'],
     ['url.parse("http://a b/")', refusal('no address: it has a blank or control character at 9')],
     ['url.parse("http://h:99999/")', refusal('no address: there is no port 99999')],

@@ -1,8 +1,8 @@
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { isTable, optionalNumber, optionalText, typeName } from '../lua/arguments.ts'
-import { fromLatin1, toBytes, toLatin1, toUnicode } from '../lua/text/bytes.ts'
-import { percentEncode, percentEncoded } from './percent-encoding.ts'
+import { toBytes, toUnicode } from '../lua/text/bytes.ts'
+import { escapedByte, percentDecoded, percentEncode, percentEncoded } from './percent-encoding.ts'
 import { bytesArgument, eachPiece, type FormatLibrary } from './format-function.ts'
 
 const percent = 0x25
@@ -35,8 +35,8 @@ export const url: FormatLibrary = {
       if (value !== undefined) found.set(name, value)
     }
     set('scheme', scheme?.toLowerCase())
-    set('user', user, decoded)
-    set('password', password, decoded)
+    set('user', user, (text) => percentDecoded(toBytes(text)))
+    set('password', password, (text) => percentDecoded(toBytes(text)))
     set('host', host, (name) => toBytes(name.startsWith('[') ? name.slice(1, -1) : name))
     set('port', port, (digits) => (digits === '' ? undefined : Number(digits)))
     set('path', path)
@@ -86,19 +86,9 @@ function* decode(bytes: Uint8Array): Steps<LuaValue> {
 }
 
 function escaped(bytes: Uint8Array, at: number): number {
-  const digits = String.fromCharCode(...bytes.subarray(at + 1, at + 3))
-  if (!/^[0-9A-Fa-f]{2}$/.test(digits))
-    throw new Error(`at byte ${at + 1} is a % without two hexadecimal digits behind it`)
-  return Number.parseInt(digits, 16)
-}
-
-/** The text of something short. */
-function decoded(text: string): Uint8Array {
-  return fromLatin1(
-    text.replace(/%[0-9A-Fa-f]{2}|[^%]|%/g, (one) =>
-      one.length === 3 ? String.fromCharCode(Number.parseInt(one.slice(1), 16)) : toLatin1(toBytes(one)),
-    ),
-  )
+  const byte = escapedByte(bytes, at + 1)
+  if (byte === undefined) throw new Error(`at byte ${at + 1} is a % without two hexadecimal digits behind it`)
+  return byte
 }
 
 function addressParts(text: string): (string | undefined)[] {

@@ -3,6 +3,7 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { fromLatin1, toBytes, toLatin1, toUnicode } from '../../lua/text/bytes.ts'
+import { percentDecoded } from '../../formats/percent-encoding.ts'
 import { createHeaderTables } from './headers.ts'
 import { mostJsonValues, parseJsonText } from '../json-text.ts'
 
@@ -50,8 +51,6 @@ export function createHandlerRequests(
 
 const ampersand = 0x26
 const equals = 0x3d
-const plus = 0x2b
-const percent = 0x25
 
 /** Urlencoded names and values, byte by byte; of equal names the last one counts. Names as Latin-1. */
 function decodePairs(text: Uint8Array): Map<string, Uint8Array> {
@@ -65,27 +64,7 @@ function decodePairs(text: Uint8Array): Map<string, Uint8Array> {
     const split = part.indexOf(equals)
     const name = split === -1 ? part : part.subarray(0, split)
     const value = split === -1 ? part.subarray(0, 0) : part.subarray(split + 1)
-    pairs.set(toLatin1(decodePart(name)), decodePart(value))
+    pairs.set(toLatin1(percentDecoded(name, true)), percentDecoded(value, true))
   }
   return pairs
-}
-
-/** `+` is a blank; a `%` that begins no byte stays. */
-function decodePart(part: Uint8Array): Uint8Array {
-  const decoded = new Uint8Array(part.length)
-  let length = 0
-  for (let index = 0; index < part.length; index += 1) {
-    let byte = part[index] ?? 0
-    if (byte === plus) byte = 0x20
-    else if (byte === percent) {
-      const digits = String.fromCharCode(part[index + 1] ?? 0, part[index + 2] ?? 0)
-      if (/^[0-9a-f]{2}$/i.test(digits)) {
-        byte = Number.parseInt(digits, 16)
-        index += 2
-      }
-    }
-    decoded[length] = byte
-    length += 1
-  }
-  return decoded.slice(0, length)
 }
