@@ -4,6 +4,7 @@ import { lazily } from '../base/lazily.ts'
 import { failedAnswer } from '../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside/outside.ts'
 import { type Connections, createConnections } from './connections/connections.ts'
+import { createDelivery, type DeliverySettings } from './connections/delivery.ts'
 import type { ConnectionAllowance } from './connections/kinds.ts'
 import { createCuttableRequests } from './cuttable-requests.ts'
 import { createCookieJars } from './cookie-jars.ts'
@@ -68,6 +69,8 @@ export interface OutsideSettings {
   mayAct?: ((plugin: string) => boolean) | undefined
   /** Where the network is looked at; default: as the protocols say. */
   discovery?: FindersSettings | undefined
+  /** How it is found out that a connection does not get rid of what was written to it; default: by what the system says. */
+  delivery?: Omit<DeliverySettings, 'clock'> | undefined
 }
 
 /** Why a request is refused that nobody but the plugin's present host may make. */
@@ -92,7 +95,8 @@ export function createOutside(settings: OutsideSettings): Outside {
     found = createFinders(settings.clock, settings.discovery ?? {})
     return found
   })
-  const connections = createConnections({ ...settings, own, http, finders })
+  const delivery = createDelivery({ clock: settings.clock, ...settings.delivery })
+  const connections = createConnections({ ...settings, own, http, finders, delivery })
   const requests = createCuttableRequests(settings.mayAct)
 
   async function request(

@@ -5,6 +5,7 @@ import { connect, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { createCookieJars } from '../../src/outside/cookie-jars.ts'
+import { createDelivery } from '../../src/outside/connections/delivery.ts'
 import type { LinkContext } from '../../src/outside/connections/link.ts'
 import { openTcp } from '../../src/outside/connections/tcp-link.ts'
 import { createModbusGateways } from '../../src/outside/modbus-gateways.ts'
@@ -99,7 +100,7 @@ test('a connection that has little time gets to the second address of a name whe
         ended: (end) => resolve(end.reason),
         ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
       },
-      { own, clock: systemClock } as LinkContext,
+      { own, clock: systemClock, delivery: createDelivery({ clock: systemClock }) } as LinkContext,
     )
     t.after(() => link.destroy())
   })

@@ -5,6 +5,7 @@ import type { Finders } from '../discovery/finders.ts'
 import type { HttpClient } from '../http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
+import type { Delivery } from './delivery.ts'
 
 /** One attempt to connect, and what comes of it. */
 export interface Link {
@@ -45,6 +46,7 @@ export interface LinkContext {
   own: OwnListeners
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
+  delivery: Delivery
   http: Pick<HttpClient, 'open'>
   /** Loaded when something is looked for. */
   finders(): Promise<Finders>

@@ -10,7 +10,7 @@ const keepAliveDelay = 30_000
 const unwantedLimit = 1024 * 1024
 
 /** A TCP connection, with TLS if it is wanted. */
-export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: LinkContext): Link {
+export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, delivery }: LinkContext): Link {
   const { port, tls, timeout } = target
   const host = target.host.replace(/^\[|\]$/g, '')
   const options = {
@@ -42,6 +42,10 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock }: L
   })
   socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
     deadline.cancel()
+    delivery.watch(socket, (what) => {
+      failure ??= { reason: `${host} ${what}` }
+      socket.destroy()
+    })
     events.opened()
   })
   socket.on('data', (chunk: Uint8Array) => {

@@ -19,7 +19,7 @@ const normalClosure = 1000
 export function openWebSocket(
   target: WebSocketTarget,
   events: LinkEvents,
-  { own, clock, hostVersion }: LinkContext,
+  { own, clock, delivery, hostVersion }: LinkContext,
 ): Link {
   const address = parseWebSocketUrl(target.url)
   if (address === undefined) throw new Error('the address of a WebSocket begins with ws:// or wss://')
@@ -34,14 +34,21 @@ export function openWebSocket(
   headers['user-agent'] ??= [`lupine/${hostVersion}`]
 
   const options = { host: bareHost, port, noDelay: true, keepAlive: true }
-  const openSocket = (): Socket =>
-    url.protocol === 'ws:'
-      ? own.connect(options)
-      : own.connectTls({
-          ...options,
-          ...(isIP(bareHost) === 0 ? { servername: bareHost } : {}),
-          rejectUnauthorized: !target.insecure,
-        })
+  const openSocket = (): Socket => {
+    const opened =
+      url.protocol === 'ws:'
+        ? own.connect(options)
+        : own.connectTls({
+            ...options,
+            ...(isIP(bareHost) === 0 ? { servername: bareHost } : {}),
+            rejectUnauthorized: !target.insecure,
+          })
+    delivery.watch(opened, (what) => {
+      failure ??= { reason: `${host} ${what}`, code: abnormalClosure }
+      socket.terminate()
+    })
+    return opened
+  }
 
   const socket = new WebSocket(url, target.protocols, {
     headers: headers as Record<string, string[]> & Record<string, string>,
