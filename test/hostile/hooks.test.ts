@@ -56,14 +56,18 @@ async function assertServes(host: TestHost): Promise<void> {
   assert.deepEqual([answers[0].body, answers[1].status], ['other', 200])
 }
 
-/** Begins a request, and never ends it. */
-async function beginBody(t: TestContext, host: TestHost, path: string): Promise<Socket> {
+/** Begins a request, sends so many bytes of its body, and never ends it. */
+async function beginBody(t: TestContext, host: TestHost, path: string, bytes = 5): Promise<Socket> {
   const { hostname, port } = new URL(host.url)
   const socket = connect(Number(port), hostname)
   t.after(() => socket.destroy())
   socket.on('error', () => undefined)
   await once(socket, 'connect')
-  socket.write(`POST /hooks/fixtures/${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\nbegun`)
+  const head = `POST /hooks/fixtures/${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000`
+  // The answer to that says that the host has it.
+  socket.write(`${head}\r\nExpect: 100-continue\r\n\r\n`)
+  await once(socket, 'data')
+  socket.write('x'.repeat(bytes))
   return socket
 }
 
@@ -93,15 +97,26 @@ for (const isolation of isolations) {
   })
 }
 
-test('bodies that never end hold up one plugin alone', async (t) => {
+// More than one plugin takes at a time, and more than it takes of large ones.
+for (const [count, bytes] of [
+  [200, 5],
+  [30, 100_000],
+] as const)
+  test(`${count} bodies that never end, after ${bytes} bytes, hold nobody up`, async (t) => {
+    const host = await stage(t, 'dedicated')
+    await Promise.all(Array.from({ length: count }, () => beginBody(t, host, 'asked/echo', bytes)))
+    await assertServes(host)
+    const begun = performance.now()
+    assert.deepEqual((await ask(host, 'asked/echo', 'in turn')).body, '7')
+    // Less than any of them is waited for.
+    assert.ok(performance.now() - begun < 5_000)
+    await assertServes(host)
+  })
+
+test('a large body is taken while many small ones never end', async (t) => {
   const host = await stage(t, 'dedicated')
-  const sockets = await Promise.all(Array.from({ length: 60 }, () => beginBody(t, host, 'asked/echo')))
-  await assertServes(host)
-  // Whoever comes to the same plugin waits for its turn; it comes when they leave.
-  const waiting = ask(host, 'asked/echo', 'in turn')
-  await assertServes(host)
-  for (const socket of sockets) socket.destroy()
-  assert.equal((await waiting).body, '7')
+  await Promise.all(Array.from({ length: 60 }, () => beginBody(t, host, 'asked/echo')))
+  assert.equal((await ask(host, 'asked/echo', 'x'.repeat(1_000_000))).body, '1000000')
 })
 
 test('an answer that nobody reads holds up one plugin alone, and goes with whoever asked', async (t) => {

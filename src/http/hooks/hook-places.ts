@@ -1,12 +1,14 @@
 import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
-import { createKeyedSemaphore } from '../../base/semaphore.ts'
+import { createKeyedSemaphore, type KeyedSemaphore } from '../../base/semaphore.ts'
 import { createTurnLimiter } from './turn-limiter.ts'
 
-/** Requests of one plugin that are read, handled or answered at one time. */
+/** Requests of one plugin that are handled or answered at one time. */
 export const hooksUnderWay = 16
-/** Of one plugin, requests that wait for that. Nothing of their bodies has been read. */
+/** Of one plugin, requests that are read, or wait to be handled. */
 export const hooksWaiting = 100
+/** Requests of one plugin with a large body, from when most of it is read until the answer: each may have a megabyte. */
+export const largeBodies = 16
 /** Over all plugins: half of the connections that the host takes, so that the other half stays for everybody else. */
 const hooksAtOnce = 500
 /** Over all plugins, requests that begin in one turn of the event loop: each takes some hundred microseconds in all. */
@@ -14,42 +16,67 @@ const hooksInTurn = 2
 /** Milliseconds that a request waits for its turn. */
 const patience = 10_000
 
-/** Sees to it that a flood of requests to one plugin is that plugin's affair alone. */
+/** Sees to it that a flood of requests to one plugin is that plugin's affair alone. Each answers how to give the place back. */
 export interface HookPlaces {
   /**
-   * Resolves with how to give the place back. Rejects with `hook_unavailable` when too many are waiting, or it has
-   * waited long enough, or `signal` says that the other side has left.
+   * Before anything is read. Throws `hook_unavailable` when too many are here, and `turnAway` has nobody of this plugin, or
+   * of all, to give way to it.
+   */
+  enter(plugin: string, turnAway: (plugin?: string) => boolean): () => void
+  /**
+   * To be handled. Rejects with `hook_unavailable` when it has waited long enough, or `signal` says that the other side
+   * has left.
    */
   take(plugin: string, signal: AbortSignal): Promise<() => void>
+  /** To have a large body read; as `take`. */
+  takeLarge(plugin: string, signal: AbortSignal): Promise<() => void>
 }
 
 export function createHookPlaces(clock: Clock): HookPlaces {
-  const places = createKeyedSemaphore(hooksWaiting)
+  const handled = createKeyedSemaphore()
+  const large = createKeyedSemaphore()
   const turns = createTurnLimiter(hooksInTurn)
+  const here = new Map<string, number>()
   let all = 0
 
-  return {
-    async take(plugin, signal) {
-      if (all >= hooksAtOnce) throw tooMany()
-      all += 1
-      const leave = await places.take(plugin, hooksUnderWay, (giveUp) => {
-        const deadline = clock.schedule(patience, giveUp)
-        signal.addEventListener('abort', giveUp, { once: true })
-        return () => {
-          deadline.cancel()
-          signal.removeEventListener('abort', giveUp)
-        }
-      })
-      if (leave === undefined) {
-        all -= 1
-        throw tooMany()
+  async function wait(
+    places: KeyedSemaphore,
+    plugin: string,
+    width: number,
+    signal: AbortSignal,
+  ): Promise<() => void> {
+    if (signal.aborted) throw tooMany()
+    const leave = await places.take(plugin, width, (giveUp) => {
+      const deadline = clock.schedule(patience, giveUp)
+      signal.addEventListener('abort', giveUp, { once: true })
+      return () => {
+        deadline.cancel()
+        signal.removeEventListener('abort', giveUp)
       }
-      await turns.pass()
+    })
+    if (leave === undefined) throw tooMany()
+    return leave
+  }
+
+  return {
+    enter(plugin, turnAway) {
+      const isFull = (here.get(plugin) ?? 0) >= hooksUnderWay + hooksWaiting
+      if (isFull ? !turnAway(plugin) : all >= hooksAtOnce && !turnAway()) throw tooMany()
+      all += 1
+      here.set(plugin, (here.get(plugin) ?? 0) + 1)
       return () => {
         all -= 1
-        leave()
+        const rest = (here.get(plugin) ?? 0) - 1
+        if (rest > 0) here.set(plugin, rest)
+        else here.delete(plugin)
       }
     },
+    async take(plugin, signal) {
+      const leave = await wait(handled, plugin, hooksUnderWay, signal)
+      await turns.pass()
+      return leave
+    },
+    takeLarge: (plugin, signal) => wait(large, plugin, largeBodies, signal),
   }
 }
 

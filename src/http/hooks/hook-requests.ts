@@ -50,7 +50,7 @@ export interface HookRequestSettings {
 export function createHookRequests(settings: HookRequestSettings): Middleware {
   const { lifecycle, access, addresses, clock, gate, warn } = settings
   const places = createHookPlaces(clock)
-  const bodies = createHookBodies(clock)
+  const bodies = createHookBodies(clock, places)
   const answers = createTurnLimiter(answersInTurn)
 
   /** Throws `not_found`: nobody learns whether there is such a plugin, or how much of an address was right. */
@@ -70,10 +70,29 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     throw new Problem('method_not_allowed', `This address takes ${allowed}.`)
   }
 
+  /** Lets a request in and reads its body; `leaves` gets how to give back what it has. */
+  async function admit(context: Context, plugin: string, gone: AbortSignal, leaves: (() => void)[]) {
+    try {
+      leaves.push(places.enter(plugin, bodies.turnAway))
+      // Before it has a place to be handled: a body that comes slowly holds nobody up.
+      const { bytes, leave } = await bodies.read(plugin, context.req, gone)
+      leaves.push(leave)
+      leaves.push(await places.take(plugin, gone))
+      return bytes
+    } catch (error) {
+      // Only whoever is refused hears of it otherwise, and that is a stranger.
+      if (error instanceof Problem && error.code === 'hook_unavailable' && !gone.aborted)
+        warn(
+          `Requests from outside for ${plugin} are refused (503): too many are under way, because whoever sends them or its ` +
+            'handler takes long, or because there are so many',
+        )
+      throw error
+    }
+  }
+
   /** Has the handler answer in time; `done` resolves when the plugin is done with it in any case. */
-  async function ask(context: Context, hook: FoundHook, gone: AbortSignal) {
+  function ask(context: Context, hook: FoundHook, body: Uint8Array<ArrayBuffer>, gone: AbortSignal) {
     const { req } = context
-    const body = await bodies.read(req)
     const enough = new AbortController()
     const giveUp = (): void => enough.abort(over)
     gone.addEventListener('abort', giveUp, { once: true })
@@ -142,24 +161,21 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
     checkMethod(context, hook)
     const gone = new AbortController()
     context.res.once('close', () => gone.abort(over))
-    const leave = await places.take(hook.plugin, gone.signal).catch((error: unknown) => {
-      // Only whoever is refused hears of it otherwise, and that is a stranger.
-      if (!gone.signal.aborted)
-        warn(
-          `Requests from outside for ${hook.plugin} are refused (503): too many are under way, because whoever sends them or its ` +
-            'handler takes long, or because there are so many',
-        )
-      throw error
-    })
+    const { plugin } = hook
+    /** What it has, to be given back at its end. */
+    const leaves: (() => void)[] = []
     let done: Promise<unknown> = Promise.resolve()
     try {
-      const asked = await ask(context, hook, gone.signal)
+      const body = await admit(context, plugin, gone.signal, leaves)
+      const asked = ask(context, hook, body, gone.signal)
       ;({ done } = asked)
       const outcome = await asked.outcome
       await answers.pass()
       send(context, outcome)
     } finally {
-      void leaveLater(context, done, leave)
+      void leaveLater(context, done, () => {
+        for (const leave of leaves) leave()
+      })
     }
   }
 }
