@@ -1,4 +1,4 @@
-import { coerce, gte, parse, Range, type SemVer, satisfies as semverSatisfies } from 'semver'
+import { coerce, gte, intersects, parse, Range, type SemVer, satisfies as semverSatisfies } from 'semver'
 
 /** Semantic versions, total: what is no version is newer than nothing and satisfies nothing. */
 
@@ -39,6 +39,11 @@ export function isVersionRange(range: string): boolean {
  */
 export function satisfies(version: string, range: string): boolean {
   return semverSatisfies(version, range, { loose: true, includePrerelease: true })
+}
+
+/** Whether a version can lie in both ranges. */
+export function canAgree(left: string, right: string): boolean {
+  return intersects(left, right, { loose: true, includePrerelease: true })
 }
 
 /**

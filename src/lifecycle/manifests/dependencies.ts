@@ -1,5 +1,5 @@
 import type { ProblemDetail } from '../../base/problem.ts'
-import { isVersionRange, satisfies } from '../../repository/versions.ts'
+import { canAgree, isVersionRange, satisfies } from '../../repository/versions.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Dependency } from '../../schema/manifest/manifest.ts'
 
@@ -72,7 +72,7 @@ export interface DependencyVerdict {
  */
 export function judgeDependencies(
   plugin: DependentPlugin,
-  installed: readonly { id: string; version: string }[],
+  installed: readonly DependentPlugin[],
   offered: ReadonlySet<string>,
 ): DependencyVerdict {
   const versions = new Map(installed.map(({ id, version }) => [id, version]))
@@ -85,7 +85,8 @@ export function judgeDependencies(
       const message = `"${text}" ${noPlugin ?? ''}; nothing waits for it`
       verdict.warnings.push({ path: `/dependencies/${index}`, message })
     } else if (typeof dependency === 'string' || dependency.optional !== true) {
-      verdict.unmet.push(...unmetDependency(plugin.id, text, required, versions.get(required.fullId)))
+      const version = versions.get(required.fullId)
+      verdict.unmet.push(...unmetDependency(plugin.id, text, required, version, installed))
     }
   }
   return verdict
@@ -122,14 +123,36 @@ function unmetDependency(
   dependency: string,
   { fullId, range }: RequiredPlugin,
   version: string | undefined,
+  installed: readonly DependentPlugin[],
 ): UnmetDependency[] {
   if (version === undefined) {
     const message = `${id} needs ${fullId}${range === null ? '' : ` ${range}`}, which is not installed; install it first.`
     return [{ dependency, reason: 'missing', message }]
   }
   if (range === null || satisfies(version, range)) return []
-  const message = `${id} needs ${fullId} ${range}, but ${version} is installed; update or roll back ${fullId}.`
+  const holders = installed.flatMap((plugin) => (plugin.id === id ? [] : holderOf(plugin, fullId, range)))
+  const held = holders.map(({ wish }) => wish).join(', and ')
+  const advice =
+    holders.length === 0
+      ? `update or roll back ${fullId}.`
+      : `${held}, and no version suits all. Find versions of ${[id, ...holders.map((one) => one.id)].join(' and ')} that agree, or uninstall one of them.`
+  const message = `${id} needs ${fullId} ${range}, but ${version} is installed; ${advice}`
   return [{ dependency, reason: 'version', message }]
+}
+
+/** A plugin that wants only versions of `fullId` outside of `range`; with its wish, in words. */
+function holderOf(
+  { id, dependencies = [] }: DependentPlugin,
+  fullId: string,
+  range: string,
+): { id: string; wish: string }[] {
+  const wishes = dependencies
+    .filter((dependency) => typeof dependency === 'string' || dependency.optional !== true)
+    .map((dependency) => parseDependency(dependency, namespaceOf(id)))
+  const wish = wishes.find(
+    (one) => one?.fullId === fullId && one.range !== null && !canAgree(one.range, range),
+  )
+  return wish === undefined ? [] : [{ id, wish: `${id} needs ${wish.fullId} ${wish.range}` }]
 }
 
 function namespaceOf(fullId: string): string {

@@ -83,6 +83,36 @@ test('each dependency that is not met says what to do', () => {
   })
 })
 
+test('plugins that want versions of a third that exclude each other are each told of the other', () => {
+  const one = { id: '@a/one', version: '1.0.0', dependencies: ['base@^1.0.0'] }
+  const two = { id: '@a/two', version: '1.0.0', dependencies: [{ id: '@a/base', version: '2.x' }] }
+  // They could agree with both, or would like to.
+  const easy = { id: '@a/easy', version: '1.0.0', dependencies: ['base', 'base@>=1.5.0', 'other@^2.0.0'] }
+  const wish = {
+    id: '@a/wish',
+    version: '1.0.0',
+    dependencies: [{ id: 'base', version: '^3', optional: true }],
+  }
+  const told = (plugin: typeof one | typeof two, version: string): string[] =>
+    judgeDependencies(plugin, [{ id: '@a/base', version }, one, two, easy, wish], new Set()).unmet.map(
+      ({ message }) => message,
+    )
+  const agree = 'and no version suits all. Find versions of'
+  assert.deepEqual(
+    [told(one, '1.0.0'), told(two, '2.0.0'), told(one, '2.0.0'), told(two, '1.0.0')],
+    [
+      [],
+      [],
+      [
+        `@a/one needs @a/base ^1.0.0, but 2.0.0 is installed; @a/two needs @a/base 2.x, ${agree} @a/one and @a/two that agree, or uninstall one of them.`,
+      ],
+      [
+        `@a/two needs @a/base 2.x, but 1.0.0 is installed; @a/one needs @a/base ^1.0.0, ${agree} @a/two and @a/one that agree, or uninstall one of them.`,
+      ],
+    ],
+  )
+})
+
 test("what names no plugin stands in nobody's way, and a bare name is one of the own namespace only if it is there", () => {
   const dependencies = ['@A/b', '@a/b@newest', 'http', 'timer@2', { id: 'json' }, 'sun', 'moon', 'moon@^3']
   const one = { id: '@a/one', version: '1.0.0', dependencies }
