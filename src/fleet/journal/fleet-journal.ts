@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '../../base/problem.ts'
 import { DamagedJournalError } from '../../journal/segments/damaged-journal.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../journal/journal.ts'
-import { noVault } from '../../journal/vault.ts'
+import { noVault, type Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { eventsOf } from './events-of.ts'
@@ -76,6 +76,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
 
   try {
     await refuseOther(stream, journal, settings)
+    await refusePart(stream, settings, vault)
     await start()
   } catch (error) {
     await closeAll()
@@ -102,6 +103,32 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
       await queue?.idle()
       await closeAll()
     },
+  }
+}
+
+/** A host would write between the events that are still to come, and take plugins as they were once. */
+async function refusePart(
+  { name, last, get }: JournalStream,
+  { fleet }: FleetJournalSettings,
+  vault: Vault,
+): Promise<void> {
+  const message = last === 0 ? undefined : await get({ seq: last })
+  if (message === undefined) return
+  const end = firstJournalEnd(message.data)
+  if (end <= last) return
+  throw new StoreRefusedError(
+    `The fleet ${fleet} has ${last} of ${end} events of its first host: "lupine fleet join" is under way there, or was ` +
+      'interrupted. Run it again with the directory of that host, to its end; or, where that is gone, delete the stream ' +
+      `${name} and begin anew.`,
+  )
+
+  function firstJournalEnd(data: Uint8Array): number {
+    try {
+      return decodeMessage(data, last, vault).firstJournalEnd
+    } catch {
+      // Whoever takes it into the copy says what is wrong with it.
+      return 0
+    }
   }
 }
 

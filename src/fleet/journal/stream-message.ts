@@ -13,11 +13,22 @@ import { type JournalEvent, journalFormatVersion } from '../../schema/journal/jo
 export interface StreamMessage {
   event: JournalEvent
   rest: JournalEvent[]
+  /**
+   * Of an event of the first host, brought by `lupine fleet join`: the number of the last one that it brings. Until that
+   * is there the fleet is not one yet. 0: it is none.
+   */
+  firstJournalEnd: number
 }
 
 /** Secrets are encrypted before they leave the host. */
-export function encodeMessage(event: JournalEvent, rest: readonly JournalEvent[], vault: Vault): string {
+export function encodeMessage(
+  event: JournalEvent,
+  rest: readonly JournalEvent[],
+  vault: Vault,
+  firstJournalEnd?: number,
+): string {
   const sealed = sealedWithoutNumber(event, vault)
+  if (firstJournalEnd !== undefined) return encodeLine({ ...sealed, firstJournalEnd })
   if (rest.length === 0) return encodeLine(sealed)
   return encodeLine({ ...sealed, rest: rest.map((next) => sealedWithoutNumber(next, vault)) })
 }
@@ -32,11 +43,12 @@ function sealedWithoutNumber(event: JournalEvent, vault: Vault): JsonObject {
 export function decodeMessage(data: Uint8Array, seq: number, vault: Vault): StreamMessage {
   const decoded = decodeLine(data)
   if (!decoded.ok) throw new Error(decoded.reason)
-  const { rest, ...value } = decoded.value
+  const { rest, firstJournalEnd, ...value } = decoded.value
   const following = Array.isArray(rest) ? rest.filter(isJsonObject) : []
   return {
     event: parseValue({ ...value, seq }, upcasters, vault),
     // Their numbers follow from where they will stand.
     rest: following.map((next) => parseValue({ ...next, seq }, upcasters, vault)),
+    firstJournalEnd: typeof firstJournalEnd === 'number' ? firstJournalEnd : 0,
   }
 }

@@ -30,6 +30,8 @@ export async function bringJournal(
         'first host of a fleet brings all of it, under its numbers: put them back for this.',
     )
   }
+  const added = stampedAfter(host, settings)
+  const end = journal.state.seq + added.length
   // Before anything is written.
   for (const event of eventsOf(journal, {})) messageOf(event)
   let group: JournalEvent[] = []
@@ -41,11 +43,10 @@ export async function bringJournal(
     }
   }
   await publish(group)
-  const added = stampedAfter(host, settings)
   await publish(added.filter(({ seq }) => seq > stream.last))
 
   function messageOf(event: JournalEvent): string {
-    const text = encodeMessage(event, [], host.vault)
+    const text = encodeMessage(event, [], host.vault, end)
     const size = Buffer.byteLength(text)
     if (size <= stream.room()) return text
     throw new StoreRefusedError(

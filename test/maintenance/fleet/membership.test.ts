@@ -312,6 +312,44 @@ test('what is interrupted anywhere can be run again, and nothing is lost or ther
   await assert.rejects(stat(`${place}.leaving`), { code: 'ENOENT' })
 })
 
+test('a fleet that has only the beginning of its first journal takes no host, until the command has brought the rest', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one', 'two'])
+  const fleet = stage.newFleet()
+  const settings = { ...(await membership(context, ring, fleet, directory)), clock: hurriedClock() }
+  const manager = await jetstreamManager(settings.connection)
+  const last = async (): Promise<number> =>
+    (await manager.streams.info(`LUPINE_${fleet}_JOURNAL`).catch(() => undefined))?.state.last_seq ?? 0
+  for (let questions = 3; (await last()) < 3; questions += 1) {
+    const connection = await cutAfter(context, questions)
+    await assert.rejects(joinFleet({ ...settings, connection }), StoreUnreachableError)
+  }
+  const begun = await last()
+  const other = await stoppedHost(context, secretKeyFile, ['three'])
+  const copy = await temporaryDirectory(context)
+  const refused = {
+    name: 'StoreRefusedError',
+    message: new RegExp(
+      `^The fleet ${fleet} has ${begun} of \\d+ events of its first host: "lupine fleet join" is under way there, or was interrupted\\.`,
+    ),
+  }
+  const vault = createSecretVault(ring, () => undefined)
+  await assert.rejects(stage.openHost(context, fleet, { directory: copy, vault }), refused)
+  assert.deepEqual(await readdir(copy), [])
+  await assert.rejects(joinFleet({ ...settings, directory: other.directory }), refused)
+  await assert.rejects(leaveFleet({ ...settings, directory: await newPlace(context) }), refused)
+  assert.equal(await last(), begun)
+
+  const joined = await joinFleet(settings)
+  assert.deepEqual(
+    [joined.as, joined.plugins, joined.refused],
+    ['first', ['@fixtures/one', '@fixtures/two'], []],
+  )
+  const host = await stage.openHost(context, fleet, { directory: copy, vault })
+  assert.equal(pluginIn(host.state, '@fixtures/two').context.config.apiKey, 'pearl-two')
+  assert.equal((await joinFleet({ ...settings, directory: other.directory })).as, 'later')
+})
+
 test('a directory that is left half made, or made and not told of, wherever the command was ended, is made anew', async (context) => {
   const { secretKeyFile, ring } = await keyFile(context)
   const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
