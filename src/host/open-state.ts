@@ -18,6 +18,7 @@ import type { HostFile } from '../schema/journal/host-file.ts'
 import type { FleetJournal } from '../fleet/journal/fleet-journal.ts'
 import type { MemberOfFleet, OpenFleet } from './fleet/open-fleet.ts'
 import { newHostId } from './host-facts.ts'
+import { tellOfLeftBehind } from './left-behind.ts'
 import { asStartError, StartError } from './start-conditions.ts'
 
 /** What a data directory holds of the runs before. */
@@ -90,7 +91,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     const events = file.journal?.seq ?? (await snapshotInCheckpoint(files, directory))?.journal?.seq ?? 0
     if (events > 0)
       logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
-  }
+  } else if (journal.live.seq === 0) await tellOfLeftBehind(files, directory, logger)
   const snapshots = createSnapshotWriter({
     directory,
     files,

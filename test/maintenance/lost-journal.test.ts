@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
@@ -151,4 +151,31 @@ test('a history that begins anew beside an older checkpoint is told, whatever .h
   const logger = { ...silentLogger, warn: (message: string) => void lines.push(message) }
   await start(context, directory, { logger })
   assert.ok(lines.includes('There is no journal: the history begins anew, with what .host.json says'))
+})
+
+test('a host that begins a history beside files and values of plugins says which, and what to do; a first one says nothing', async (context) => {
+  const directory = await stoppedHost(context)
+  const warnings: unknown[] = []
+  const logger = { ...silentLogger, warn: (...line: unknown[]) => void warnings.push(line) }
+  const says = async (place: string): Promise<unknown[]> => {
+    const host = await openTestHost(place, join(directory, '..', 'repository'), { logger })
+    const { body } = await host.request('GET', '/api/plugins')
+    await host.host.close()
+    assert.deepEqual(body.plugins, [])
+    return warnings.splice(0).filter((line) => /no journal/.test(JSON.stringify(line)))
+  }
+  const empty = join(directory, '..', 'empty')
+  await mkdir(empty)
+  assert.deepEqual(await says(empty), [])
+
+  await mkdir(join(directory, '.kv'), { recursive: true })
+  await writeFile(join(directory, '.kv', 'fixtures--lamp.json'), '')
+  await mkdir(join(directory, 'plugins', 'by hand'))
+  await remove(directory, '.host.journal', '.host.json', '.host.checkpoint')
+  const [told, ...others] = (await says(directory)) as [string, object][]
+  assert.deepEqual(others, [])
+  assert.match(told?.[0] ?? '', /^There is no journal and no \.host\.json, so the history begins anew/)
+  assert.deepEqual(told?.[1], { plugins: ['@fixtures/hello'], storedValues: ['@fixtures/lamp'] })
+  // It has been told, and is the state of this host now.
+  assert.deepEqual(await says(directory), [])
 })
