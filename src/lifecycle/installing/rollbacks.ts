@@ -73,7 +73,9 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       const { trial, version, error, kept } = snapshot.context
       const [before] = kept
       returning.delete(id)
-      if (trial === null || before === undefined || stateOf(snapshot) !== 'failed') return false
+      // Without an error nobody has tried it yet: nothing is loaded in safe mode.
+      const hasFailed = stateOf(snapshot) === 'failed' && error !== null
+      if (trial === null || before === undefined || !hasFailed) return false
       if (!(await directory.hasKept(identifierOf(id), before))) {
         logger.error('An update does not run, and the files of the version before are gone', {
           plugin: id,
@@ -82,7 +84,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
         return false
       }
       logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
-      const reason = `version ${version} did not run: ${error?.message ?? 'unknown reason'}`
+      const reason = `version ${version} did not run: ${error.message}`
       returning.add(id)
       await rollBack(id, { reason, automatic: true }, 'supervisor')
       returning.delete(id)

@@ -6,7 +6,7 @@ import { type Field, mapFields } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { JournalEvent, JournalEventView } from '../../schema/journal/journal-event.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
-import type { Config, Plugin, PluginState, Resources } from '../../schema/plugin/plugin.ts'
+import type { Config, Plugin, PluginError, PluginState, Resources } from '../../schema/plugin/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/parsing/variable-pattern.ts'
 import type { PluginStatus } from '../lifecycle.ts'
@@ -48,10 +48,18 @@ export function statusView(
     state: isAbsent ? 'unloaded' : value,
     enabled,
     version: version ?? manifest?.version ?? '',
-    error: isAbsent ? absence : context.error,
+    error: isAbsent ? absence : (context.error ?? untried({ context, value })),
     host,
     epoch,
   }
+}
+
+/** Files have taken the place of those that failed, and nothing has been loaded since: the host is in safe mode. */
+function untried({ value, context }: Pick<PluginSnapshot, 'value' | 'context'>): PluginError | null {
+  const { version, updatedAt } = context
+  if (value !== 'failed') return null
+  const message = `Version ${version} has not been loaded yet: nothing is while the host is in safe mode. It is loaded when that is left, or when you reload it.`
+  return { code: 'not_loaded', message, at: updatedAt ?? '' }
 }
 
 export function pluginView(
@@ -160,6 +168,6 @@ export function statesAt(state: HostState): PluginStateAt[] {
     enabled: snapshot.context.enabled,
     version: snapshot.context.version,
     revision: snapshot.context.revision,
-    error: snapshot.context.error,
+    error: snapshot.context.error ?? untried(snapshot),
   }))
 }

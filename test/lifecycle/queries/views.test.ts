@@ -93,7 +93,7 @@ test('what no host of the fleet runs, although one should, is shown as unloaded,
   )
   assert.deepEqual(shown, [
     ['unloaded no_host', 'running undefined'],
-    ['failed undefined', 'failed undefined'],
+    ['failed not_loaded', 'failed not_loaded'],
     ['installed undefined', 'installed undefined'],
     ['unloaded no_host', 'unloaded undefined'],
   ])

@@ -214,6 +214,23 @@ test('in safe mode everything can be changed and nothing is loaded; leaving it l
   assert.equal(host.host.lifecycle.lastSeq, before)
 })
 
+test('an update in safe mode of a plugin that has failed stays, and is shown as one that has not been loaded yet', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', 'error("of the first")') }] })
+  await running(host, 'x')
+  assert.match((await plugin(host, 'x')).error.message, /of the first/)
+  const safe = await restartSafely(host)
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '') }])
+  const updated = await command(safe, 'x/update', {})
+  assert.deepEqual([updated.state, updated.version, updated.error.code], ['failed', '2.0.0', 'not_loaded'])
+  assert.match(updated.error.message, /^Version 2\.0\.0 has not been loaded yet: /)
+  const back = await command(safe, 'x/rollback')
+  assert.deepEqual([back.state, back.version, back.error.code], ['failed', '1.0.0', 'not_loaded'])
+  await command(safe, 'x/rollback')
+  await safe.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  const { state, version, error } = await plugin(safe, 'x')
+  assert.deepEqual([state, version, error], ['running', '2.0.0', null])
+})
+
 test('two who leave safe mode at once have both done so', async (context) => {
   const host = await start(context, {
     plugins: [{ id: 'x', lua: lua('x', '') }],
