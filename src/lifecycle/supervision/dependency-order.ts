@@ -6,13 +6,16 @@ import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
 /** Plugins that load or unload at the same time: enough to keep the processor busy while others wait for the disk. */
 export const pluginsAtOnce = 16
 
-/** Each task starts when those of the plugins before it in a chain of dependencies have ended. */
+/**
+ * Each task starts when those of the plugins before it in a chain of dependencies have ended; `hurry`: once this resolves, what
+ * has not started does so at once, however many there are.
+ */
 export async function inDependencyOrder(
   context: LifecycleContext,
   ids: readonly string[],
   task: (id: string) => Promise<void>,
   direction: 'dependencies first' | 'dependents first' = 'dependencies first',
-  atOnce = pluginsAtOnce,
+  { atOnce = pluginsAtOnce, hurry }: { atOnce?: number; hurry?: Promise<void> } = {},
 ): Promise<void> {
   const wanted = new Set(ids)
   const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))
@@ -26,10 +29,10 @@ export async function inDependencyOrder(
   for (const id of waiting) {
     // Only those that come earlier: in a circle somebody has to begin.
     const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])
-    done.set(
-      id,
-      Promise.all(before).then(() => slot(() => context.mutex.run(id, () => task(id)))),
-    )
+    let begun: Promise<void> | undefined
+    const begin = (): Promise<void> => (begun ??= context.mutex.run(id, () => task(id)))
+    const inTurn = Promise.all(before).then(() => slot(begin))
+    done.set(id, hurry === undefined ? inTurn : Promise.race([inTurn, hurry.then(begin)]))
   }
   await Promise.all(done.values())
 }

@@ -74,7 +74,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
       }
     }
     // All at once: what they wait for is the disk, and they share each write.
-    await inDependencyOrder(context, [...group.keys()], task, 'dependencies first', group.size)
+    await inDependencyOrder(context, [...group.keys()], task, 'dependencies first', { atOnce: group.size })
     try {
       await snapshots.flush()
     } catch (error) {

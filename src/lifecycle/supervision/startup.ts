@@ -1,4 +1,5 @@
 import { createSemaphore } from '../../base/semaphore.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -107,10 +108,18 @@ export async function loadEnabledPlugins(
   })
 }
 
+/**
+ * Milliseconds in which plugins are unloaded few at a time, and those that others need last. Then all that are left are, at
+ * once: the end of the host is waited for 30 seconds by whoever manages it, and that of one plugin takes up to nine.
+ */
+export const orderlyTime = 14_000
+
 /** Unloads every running plugin, those that others need last. */
 export async function unloadAllPlugins(context: LifecycleContext, loader: Loader): Promise<void> {
-  const { journal, effects, logger } = context
+  const { journal, effects, clock, logger } = context
   const running = [...journal.state.plugins.keys()].filter((id) => effects.isLoaded(id))
+  let timer: ScheduledCall | undefined
+  const hurry = new Promise<void>((resolve) => (timer = clock.schedule(orderlyTime, resolve)))
   await inDependencyOrder(
     context,
     running,
@@ -130,7 +139,8 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
       }
     },
     'dependents first',
-  )
+    { hurry },
+  ).finally(() => timer?.cancel())
 }
 
 /** Full ids of those that this host is to load. */

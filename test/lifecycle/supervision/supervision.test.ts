@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { appendFile, mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createHost } from '../../../src/host/host.ts'
@@ -10,7 +10,9 @@ import { StartInterrupted } from '../../../src/host/interrupted-start.ts'
 import { machineRun } from '../../../src/host/machine-run.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
+import { orderlyTime } from '../../../src/lifecycle/supervision/startup.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import {
   command,
@@ -376,4 +378,42 @@ test('a key-value store that cannot be read keeps its plugin from loading, with 
   assert.equal(state, 'failed')
   assert.match(error.message, /fixtures--x\.json cannot be read \(EISDIR\): correct/)
   assert.equal((await plugin(again, 'y')).state, 'running')
+})
+
+test('at the end of the host who comes last in a chain of dependencies does not wait for ever for those before it', async (context) => {
+  /** Of the wait for an orderly end. */
+  let hurry: (() => void) | undefined
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== orderlyTime) return systemClock.schedule(milliseconds, callback)
+      hurry = callback
+      return { cancel: () => undefined }
+    },
+  }
+  const slow = (id: string, ...dependencies: string[]): FixturePlugin => ({
+    ...{ id, lua: lua(id, 'p:onCleanup(function() while true do end end)') },
+    manifest: { dependencies },
+  })
+  const host = await start(context, {
+    plugins: [slow('first'), slow('second', 'first'), slow('third', 'second')],
+    clock,
+    limits: { ...generousTime, luaCleanup: 200 },
+  })
+  for (const id of ['first', 'second', 'third']) await running(host, id)
+  const facts: string[] = []
+  host.host.lifecycle.subscribe((announcement) => {
+    if (announcement.kind !== 'lifecycle') return
+    const { type, plugin } = announcement.event
+    if (type === 'PluginUnloadRequested' || type === 'PluginUnloaded') facts.push(`${type} ${plugin}`)
+    // While the first of them is still at it.
+    hurry?.()
+  })
+  await host.host.close()
+  assert.deepEqual(facts.slice(0, 3).sort(), [
+    'PluginUnloadRequested @fixtures/first',
+    'PluginUnloadRequested @fixtures/second',
+    'PluginUnloadRequested @fixtures/third',
+  ])
+  assert.equal(facts.length, 6)
 })
