@@ -18,6 +18,8 @@ import { securityHeaders } from '../base/network/security-headers.ts'
 
 export interface AppSettings {
   routes: readonly Route[]
+  /** What a proxy takes off addresses of this host; empty: nothing. */
+  basePath: string
   lifecycle: LifecycleFacade
   access: Access
   clock: Clock
@@ -34,6 +36,7 @@ export interface AppSettings {
 /** The Koa application: what every request goes through, and the routes. */
 export function createApp({
   routes,
+  basePath,
   lifecycle,
   access,
   clock,
@@ -104,7 +107,7 @@ export function createApp({
       if (route.early !== true) await gate.pass(route.method)
       const given = route.body === undefined ? undefined : await readJsonBody(context)
       const answer = await act(route, context, route.prepare(context, given))
-      if (answer !== undefined) send(context, answer)
+      if (answer !== undefined) send(context, answer, basePath)
     }
   }
 
@@ -134,10 +137,11 @@ function withoutJson(answer: Answer | undefined): unknown {
   return json === undefined ? rest : { ...rest, body: JSON.parse(json.toString()) as unknown }
 }
 
-function send(context: Context, { status = 200, body, json, type, headers }: Answer): void {
+function send(context: Context, { status = 200, body, json, type, headers }: Answer, basePath: string): void {
   context.status = status
   context.set('Content-Type', type ?? 'application/json; charset=utf-8')
   if (headers !== undefined) context.set({ ...headers })
+  if (headers?.['Location'] !== undefined) context.set('Location', basePath + headers['Location'])
   context.body = type === undefined ? (json ?? jsonText(body)) : body
 }
 

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { isIPv6 } from 'node:net'
 import { type ClientAddresses, createClientAddresses } from '../base/network/client-address.ts'
 import type { Clock } from '../base/time/clock.ts'
@@ -12,10 +13,11 @@ import type { IsolateUsage } from '../schema/api/system.ts'
 import { createAccess } from './access/access.ts'
 import { createApp } from './app.ts'
 import { createEventStream } from './streams/event-stream.ts'
-import { createHookRequests } from './hooks/hook-requests.ts'
+import { createHookRequests, hookRoute } from './hooks/hook-requests.ts'
 import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './metrics/process-usage.ts'
+import { basePathOf, createBasePath } from './requests/base-path.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server/server.ts'
 import { createSystemView } from './answers/system-view.ts'
@@ -79,6 +81,7 @@ export function createHttp(settings: HttpSettings): Http {
   const { lifecycle, bus, clock, logger, bind, port, token, tls } = settings
   const warn = createWarner(logger, clock)
   const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
+  const basePath = basePathOf(settings.publicUrl)
   const access = createAccess({
     token,
     bind,
@@ -88,6 +91,7 @@ export function createHttp(settings: HttpSettings): Http {
     guesses,
     addresses,
     publicUrl: settings.publicUrl,
+    basePath,
   })
   const events = createEventStream({ lifecycle, hasEnded: access.hasEnded, clock, logger })
   const inspector = createInspector({ lifecycle, hasEnded: access.hasEnded, clock, logger })
@@ -113,8 +117,11 @@ export function createHttp(settings: HttpSettings): Http {
   })
   const gate = settings.gate ?? createStartGate()
   if (settings.gate === undefined) gate.open()
+  const routes = allRoutes({ ...settings, basePath, events, metrics, system, access })
+  const base = createBasePath(basePath, [hookRoute, ...routes.map(({ path }) => path)])
   const app = createApp({
-    routes: allRoutes({ ...settings, events, metrics, system, access }),
+    routes,
+    basePath,
     lifecycle,
     requests: settings.requests,
     access,
@@ -125,23 +132,29 @@ export function createHttp(settings: HttpSettings): Http {
     hooks: createHookRequests({ lifecycle, access, addresses, clock, gate, warn }),
   })
   const answer = app.callback()
+  const upgrade = createUpgrades({
+    access,
+    handlers: {
+      ...(bus === undefined ? {} : { '/mqtt': bus.handleUpgrade }),
+      '/api/inspect': inspector.handleUpgrade,
+    },
+  })
   const server = createHttpServer({
     bind,
     port,
     clock,
     tls,
-    handle: (request, response) => void answer(request, response),
+    handle: (request, response) => void answer(inside(request), response),
     isCutOff: (socket) => !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0,
     refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),
     short: warn,
-    upgrade: createUpgrades({
-      access,
-      handlers: {
-        ...(bus === undefined ? {} : { '/mqtt': bus.handleUpgrade }),
-        '/api/inspect': inspector.handleUpgrade,
-      },
-    }),
+    upgrade: (request, socket, head) => upgrade(inside(request), socket, head),
   })
+
+  function inside(request: IncomingMessage): IncomingMessage {
+    request.url = base.inside(request.url ?? '')
+    return request
+  }
 
   function baseUrl(): string {
     return `${tls === undefined ? 'http' : 'https'}://${hostName(bind)}:${server.port}`

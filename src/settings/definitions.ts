@@ -40,7 +40,7 @@ const table = {
     flag: 'public-url',
     variable: 'HOST_PUBLIC_URL',
     meaning:
-      'how the host is reached from outside, through a proxy: https://home.example.com; addresses of plugins begin so',
+      'how the host is reached from outside, through a proxy: https://home.example.com, or with the path below which it shows the host; addresses of plugins begin so',
   },
   trustedProxies: {
     flag: 'trusted-proxies',

@@ -144,9 +144,12 @@ export function readPublicUrl(value: string): string {
     (url.protocol === 'http:' || url.protocol === 'https:') &&
     url.username === '' &&
     url.password === '' &&
+    // The path goes into a cookie, and in front of paths: two slashes there would name another host.
+    !/;|\/\//.test(trimEndOf(url.pathname, '/')) &&
     !/[?#]/.test(value)
   if (!isRight) {
-    const expected = 'an http:// or https:// address without user, ? and #, such as https://home.example.com'
+    const expected =
+      'an http:// or https:// address without user, ?, #, ; and empty parts of a path, such as https://home.example.com'
     // A password in it is not repeated, also where it keeps this from being an address.
     throw invalid('publicUrl', value.includes('@') ? 'an address with a password' : value, expected)
   }

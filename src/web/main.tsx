@@ -29,6 +29,7 @@ import { tellFailure } from './store/notices.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
 import { followHost, loadHost, lookAtHost } from './store/host.ts'
 import { loadSession } from './store/session.ts'
+import { Link } from './parts/link.tsx'
 
 function App() {
   return <Frame>{needsToken.value ? <LoginPage onDone={begin} /> : <Current />}</Frame>
@@ -63,7 +64,7 @@ function Current() {
       return (
         <Page title="Nothing here">
           <Empty>
-            There is no such page. <a href="/plugins">Go to the plugins</a>.
+            There is no such page. <Link to="/plugins">Go to the plugins</Link>.
           </Empty>
         </Page>
       )

@@ -5,7 +5,7 @@ import { text as readText } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { connect, connectAsync } from 'mqtt'
 import { cutOffTime, ownCutOffTime, wrongTriesAllowed } from '../../src/base/network/guess-limit.ts'
-import { cookieName, sessionCookie, sessionIn } from '../../src/http/access/session-cookie.ts'
+import { createSessionCookies } from '../../src/http/access/session-cookie.ts'
 import { createSessions, sessionLifetime, sessionsLimit } from '../../src/http/access/sessions.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
@@ -299,10 +299,10 @@ test('what follows the host by a login ends with it, what does so by the token g
 })
 
 test('with encryption the cookie is bound to this host', () => {
-  assert.equal(cookieName(3000, true), '__Host-lupine-session-3000')
-  assert.match(sessionCookie(3000, true, 'x'), /; SameSite=Strict; Secure$/)
-  assert.equal(sessionIn('__Host-lupine-session-3000=x', 3000, true), 'x')
-  assert.equal(sessionIn('lupine-session-3000=x', 3000, true), undefined)
+  const cookies = createSessionCookies({ port: () => 3000, path: '/' })
+  assert.match(cookies.of('x', true), /^__Host-lupine-session-3000=x; .*; SameSite=Strict; Secure$/)
+  assert.equal(cookies.idIn('__Host-lupine-session-3000=x', true), 'x')
+  assert.equal(cookies.idIn('lupine-session-3000=x', true), undefined)
 })
 
 test('without a token nobody needs to log in', async (context) => {

@@ -229,6 +229,8 @@ test('the public address is one of HTTP without anything secret, and proxies are
     'https://me:12x/canary@a',
     'https://a?b',
     'https://a#b',
+    'https://a//b',
+    'https://a/b;c',
     '//a',
   ]) {
     assert.throws(

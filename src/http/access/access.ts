@@ -6,7 +6,7 @@ import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import { isLoopback } from '../../base/network/loopback.ts'
 import { Problem } from '../../base/problem.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
-import { endedCookie, sessionCookie, sessionIn, withoutSessions } from './session-cookie.ts'
+import { createSessionCookies, withoutSessions } from './session-cookie.ts'
 import { createSessions } from './sessions.ts'
 
 /** Who may call (contract, section 3). */
@@ -55,10 +55,13 @@ export interface AccessSettings {
   addresses: ClientAddresses
   /** How a proxy in front is called (`HOST_PUBLIC_URL`). */
   publicUrl?: string | undefined
+  /** What addresses of this host begin with there. */
+  basePath: string
 }
 
 export function createAccess(settings: AccessSettings): Access {
   const { token, bind, port, secure, clock, guesses, addresses } = settings
+  const cookies = createSessionCookies({ port, path: `${settings.basePath}/` })
   const publicUrl = settings.publicUrl === undefined ? undefined : new URL(settings.publicUrl)
   const isToken = token === undefined ? undefined : createSecretCheck(token)
   const sessions = createSessions(clock)
@@ -99,7 +102,7 @@ export function createAccess(settings: AccessSettings): Access {
   }
 
   function hasLogin({ cookie }: IncomingHttpHeaders): boolean {
-    const id = sessionIn(cookie, port(), secure)
+    const id = cookies.idIn(cookie, secure)
     return id !== undefined && sessions.isOpen(id)
   }
 
@@ -182,8 +185,8 @@ export function createAccess(settings: AccessSettings): Access {
         const text = Array.isArray(value) ? value.join(', ') : value
         if (name === 'authorization' && isToken?.(bearerOf(headers) ?? '') === true) return []
         if (name !== 'cookie') return [[name, text]]
-        const cookies = withoutSessions(text)
-        return cookies === '' ? [] : [[name, cookies]]
+        const others = withoutSessions(text)
+        return others === '' ? [] : [[name, others]]
       }),
     isKnown: (request) => isToken === undefined || credentialOf(request) !== undefined,
     hasEnded: ({ headers }) =>
@@ -197,12 +200,12 @@ export function createAccess(settings: AccessSettings): Access {
       if (!checkToken(request, given, 'login')) {
         throw new Problem('unauthorized', 'This is not the token of the host.')
       }
-      return sessionCookie(port(), isEncrypted(headers), sessions.open())
+      return cookies.of(sessions.open(), isEncrypted(headers))
     },
     logOut({ headers }) {
-      const id = sessionIn(headers.cookie, port(), secure)
+      const id = cookies.idIn(headers.cookie, secure)
       if (id !== undefined) sessions.end(id)
-      return endedCookie(port(), isEncrypted(headers))
+      return cookies.ended(isEncrypted(headers))
     },
   }
 }

@@ -16,7 +16,8 @@ export interface WebAsset {
 }
 
 export interface WebAssets {
-  page: WebAsset
+  /** `basePath`: what all its addresses begin with. */
+  page(basePath: string): WebAsset
   /** By the names under which the page asks for them. */
   files: ReadonlyMap<string, WebAsset>
 }
@@ -50,7 +51,8 @@ function prepare(found: Files): WebAssets {
     if (extension === '.js' || extension === '.css') names[extension] = hashed
   }
   return {
-    page: assetOf(Buffer.from(pageText(names['.js'], names['.css'])), 'text/html; charset=utf-8'),
+    page: (basePath) =>
+      assetOf(Buffer.from(pageText(basePath, names['.js'], names['.css'])), 'text/html; charset=utf-8'),
     files,
   }
 }
@@ -60,7 +62,8 @@ function assetOf(content: Buffer, type: string): WebAsset {
   return { type, content, compressed: gzipSync(content, { level: 9 }), tag }
 }
 
-function pageText(script: string, style: string): string {
+function pageText(basePath: string, script: string, style: string): string {
+  const base = basePath.replaceAll('&', '&amp;')
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -68,10 +71,10 @@ function pageText(script: string, style: string): string {
 <meta name="color-scheme" content="light dark">
 <title>Lupine</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="/assets/${style}">
-<script type="module" src="/assets/${script}"></script>
+<link rel="stylesheet" href="${base}/assets/${style}">
+<script type="module" src="${base}/assets/${script}"></script>
 <div id="app"></div>
-<noscript>This page needs JavaScript. Everything it shows is at /api, too.</noscript>
+<noscript>This page needs JavaScript. Everything it shows is at ${base}/api, too.</noscript>
 </html>
 `
 }

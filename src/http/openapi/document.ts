@@ -48,7 +48,7 @@ const pluginChangeProblems: readonly ProblemCode[] = ['no_other_host']
 const bodyProblems: readonly ProblemCode[] = ['body_invalid', 'body_too_large', 'unsupported_media_type']
 
 /** The description of the API (OpenAPI 3.1), from the routes and the schemas that check them. */
-export function openApiDocument(routes: readonly Route[], hostVersion: string): object {
+export function openApiDocument(routes: readonly Route[], hostVersion: string, basePath: string): object {
   const schemas = createSchemaTranslator(namedSchemas)
   const paths: Record<string, Record<string, object>> = {}
   for (const route of routes) {
@@ -68,7 +68,7 @@ export function openApiDocument(routes: readonly Route[], hostVersion: string): 
         'machine is served; with one, requests need it as a bearer token, or the session cookie of a login.',
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: basePath === '' ? '/' : basePath }],
     security: [{ bearer: [] }, { session: [] }, {}],
     tags: [...new Set(Object.keys(paths).map(tagOf))].sort().map((name) => ({ name })),
     paths,

@@ -32,12 +32,14 @@ export interface RouteSettings {
   access: Access
   system: () => Promise<System>
   hostVersion: string
+  /** What a proxy takes off addresses of this host; empty: nothing. */
+  basePath: string
   readiness: () => { ready: boolean; reasons: string[] }
 }
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, metrics, access, system, hostVersion } = settings
+  const { lifecycle, events, metrics, access, system, hostVersion, basePath } = settings
   const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
@@ -56,8 +58,8 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...systemRoutes(lifecycle, system),
     ...metricsRoutes(metrics),
     ...webSocketRoutes(),
-    ...webRoutes(),
-    ...descriptionRoutes(() => routes, hostVersion),
+    ...webRoutes(basePath),
+    ...descriptionRoutes(() => routes, hostVersion, basePath),
   ]
   return routes
 }

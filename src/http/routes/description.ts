@@ -2,8 +2,12 @@ import { DescriptionAnswer } from '../../schema/api/api.ts'
 import { openApiDocument } from '../openapi/document.ts'
 import { defineRoute, type Route } from '../route.ts'
 
-/** The API's description of itself. `routes`: all of them, this one included. */
-export function descriptionRoutes(routes: () => readonly Route[], hostVersion: string): Route[] {
+/** The API's description of itself. `routes`: all of them, this one included; `basePath`: what their addresses begin with. */
+export function descriptionRoutes(
+  routes: () => readonly Route[],
+  hostVersion: string,
+  basePath: string,
+): Route[] {
   let document: object | undefined
   return [
     defineRoute({
@@ -12,7 +16,7 @@ export function descriptionRoutes(routes: () => readonly Route[], hostVersion: s
       summary: 'This description (OpenAPI 3.1)',
       early: true,
       answers: { 200: DescriptionAnswer },
-      handle: () => ({ body: (document ??= openApiDocument(routes(), hostVersion)) }),
+      handle: () => ({ body: (document ??= openApiDocument(routes(), hostVersion, basePath)) }),
     }),
   ]
 }

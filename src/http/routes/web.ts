@@ -1,4 +1,5 @@
 import type { Context } from 'koa'
+import { lazily } from '../../base/lazily.ts'
 import { Problem } from '../../base/problem.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
 import { type WebAsset, webAssets } from '../answers/web-assets.ts'
@@ -33,16 +34,17 @@ const pageHeaders = {
   'X-Frame-Options': 'DENY',
 }
 
-/** The user interface. It is no secret; what it shows comes from the API. */
-export function webRoutes(): Route[] {
+/** The user interface. It is no secret; what it shows comes from the API. `basePath`: what its addresses begin with. */
+export function webRoutes(basePath: string): Route[] {
   const common = { method: 'GET', open: true, early: true, page: true, answers: { 200: null } } as const
+  const page = lazily(() => webAssets().page(basePath))
   return [
     ...pagePaths.map((path) =>
       defineRoute({
         ...common,
         path,
         summary: 'The user interface',
-        handle: ({ context }) => answerWith(context, webAssets().page, 'no-cache', pageHeaders),
+        handle: ({ context }) => answerWith(context, page(), 'no-cache', pageHeaders),
       }),
     ),
     defineRoute({

@@ -1,6 +1,7 @@
 import { signal } from '@preact/signals'
 import type { Static } from 'typebox'
 import type { ProblemAnswer, SessionAnswer } from '../../schema/api/api.ts'
+import { addressOf } from './address.ts'
 
 /** The way to the host's API. */
 
@@ -126,7 +127,7 @@ async function ask<T>(
   let content: unknown
   let isJson: boolean
   try {
-    answer = await fetch(path, {
+    answer = await fetch(addressOf(path), {
       method,
       signal: abort === undefined ? deadline : AbortSignal.any([abort, deadline]),
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },

@@ -1,23 +1,26 @@
 import { signal } from '@preact/signals'
+import { addressOf, pathAt } from './address.ts'
 
 /** The address bar is the state of the page: every view can be linked to, and survives a reload. */
 
 interface Place {
+  /** Of the host: it begins with a slash. */
   path: string
   query: URLSearchParams
 }
 
 function here(): Place {
-  return { path: location.pathname, query: new URLSearchParams(location.search) }
+  // At an address of the host's own it may stand without what a proxy would take off.
+  return { path: pathAt(location.pathname) ?? location.pathname, query: new URLSearchParams(location.search) }
 }
 
 export const place = signal<Place>(here())
 
-/** `replace`: a change of the same view, which the back button should skip. */
+/** `target`: a path of the host, with its query. `replace`: a change of the same view, which the back button should skip. */
 export function go(target: string, options: { replace?: boolean } = {}): void {
   const before = place.peek().path
-  if (options.replace === true) history.replaceState(null, '', target)
-  else history.pushState(null, '', target)
+  if (options.replace === true) history.replaceState(null, '', addressOf(target))
+  else history.pushState(null, '', addressOf(target))
   place.value = here()
   if (place.peek().path !== before) scrollTo(0, 0)
 }
@@ -50,9 +53,10 @@ export function followLinks(): void {
     const link = event.target.closest('a')
     if (link === null || link.target !== '' || link.hasAttribute('download')) return
     const url = new URL(link.href)
-    if (url.origin !== location.origin || /^\/(api|assets|metrics)\b/.test(url.pathname)) return
+    const path = url.origin === location.origin ? pathAt(url.pathname) : undefined
+    if (path === undefined || /^\/(api|assets|metrics)\b/.test(path)) return
     if (url.hash !== '' && url.pathname === location.pathname) return
     event.preventDefault()
-    go(url.pathname + url.search)
+    go(path + url.search)
   })
 }

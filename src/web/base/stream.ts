@@ -1,5 +1,6 @@
 import { batch, signal } from '@preact/signals'
 import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
+import { addressOf } from './address.ts'
 import { needsToken, session } from './api.ts'
 import { shareConnections, tellTabs } from './browser-tabs.ts'
 import type { JournalEvent, LogEntry } from './types.ts'
@@ -75,7 +76,7 @@ export function openStream(after: number | undefined): void {
   isGivenUp = false
   source?.close()
   const resumed = lastSeq === undefined ? '' : `&lastEventId=${lastSeq}`
-  const opened = new EventSource(`/api/events?beats=true${resumed}`)
+  const opened = new EventSource(addressOf(`/api/events?beats=true${resumed}`))
   source = opened
   heardAt = Date.now()
   tellTabs(true)

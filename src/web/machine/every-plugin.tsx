@@ -3,6 +3,7 @@ import type { PluginStateAt } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { useInfiniteScroll } from '../parts/infinite-scroll.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
+import { Link } from '../parts/link.tsx'
 
 interface EveryPluginProps {
   title: string
@@ -21,9 +22,9 @@ export function EveryPlugin({ title, states, changed }: EveryPluginProps) {
       <ul class="states" aria-label="State of every plugin">
         {states?.slice(0, shown).map(({ id, state, version }) => (
           <li key={id} class={id === changed ? 'changed' : ''}>
-            <a href={pluginPath(id)} class="id">
+            <Link to={pluginPath(id)} class="id">
               {breakable(id)}
-            </a>
+            </Link>
             <span class="hint">{version ?? ''}</span>
             <StateChip state={state} />
           </li>

@@ -9,6 +9,7 @@ import { UninstallDialog } from '../plugin/uninstall-dialog.tsx'
 import { busy, reload, rollback, toggle } from '../store/commands.ts'
 import { isInFleet } from '../store/host.ts'
 import { useRemote } from '../store/remote.ts'
+import { Link } from '../parts/link.tsx'
 
 type Action = (id: string) => Promise<boolean>
 
@@ -56,9 +57,9 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
           return (
             <li key={event}>
               {link !== undefined ? (
-                <a class="button" href={pluginPath(plugin.id, link.tab)}>
+                <Link class="button" to={pluginPath(plugin.id, link.tab)}>
                   {link.label} <small>{event}</small>
-                </a>
+                </Link>
               ) : event === 'PluginUpdated' ? (
                 <button type="button" disabled={doing !== undefined} onClick={() => setUpdating(true)}>
                   Update <small>{event}</small>

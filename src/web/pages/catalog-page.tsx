@@ -18,6 +18,7 @@ import type { Change } from '../plugin/use-change-check.ts'
 import { busy } from '../store/commands.ts'
 import { pluginList, plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
+import { Link } from '../parts/link.tsx'
 
 export function CatalogPage() {
   const { query } = place.value
@@ -56,7 +57,7 @@ export function CatalogPage() {
         <Empty>
           {entries.length === 0 ? (
             <>
-              No repository offers anything. <a href="/repositories">See the repositories</a>.
+              No repository offers anything. <Link to="/repositories">See the repositories</Link>.
             </>
           ) : (
             'No plugin fits the search.'
@@ -129,9 +130,9 @@ function Offer({ entry, doing, onChange }: OfferProps) {
           </button>
         ) : (
           <>
-            <a class="button" href={pluginPath(fullId)} aria-label={`Open ${name}`}>
+            <Link class="button" to={pluginPath(fullId)} aria-label={`Open ${name}`}>
               Open
-            </a>
+            </Link>
             {entry.updateAvailable ? (
               <button
                 type="button"

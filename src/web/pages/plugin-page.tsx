@@ -16,6 +16,7 @@ import { ObjectsTab } from '../plugin/objects-tab.tsx'
 import { OverviewTab } from '../plugin/overview-tab.tsx'
 import { SettingsTab } from '../plugin/settings-tab.tsx'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
+import { Link } from '../parts/link.tsx'
 
 const tabs = [
   ['', 'Overview', OverviewTab],
@@ -48,8 +49,8 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
     return (
       <Page title="Not installed">
         <Empty>
-          {breakable(id)} is not installed. <a href={`/catalog?q=${id}`}>Look for it in the catalog</a>, or
-          see <a href={`/machines/plugin-lifecycle?plugin=${id}`}>what has happened to it</a>.
+          {breakable(id)} is not installed. <Link to={`/catalog?q=${id}`}>Look for it in the catalog</Link>,
+          or see <Link to={`/machines/plugin-lifecycle?plugin=${id}`}>what has happened to it</Link>.
         </Empty>
       </Page>
     )
@@ -71,11 +72,11 @@ export function PluginPage({ id, tab }: { id: string; tab: string }) {
       <Condition plugin={plugin} />
       <nav class="tabs" ref={tabList} aria-label={`Parts of ${plugin.name}`}>
         {tabs.map(([name, label]) => (
-          <a key={name} href={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
+          <Link key={name} to={pluginPath(plugin.id, name)} aria-current={name === tab ? 'page' : undefined}>
             {label}
-          </a>
+          </Link>
         ))}
-        <a href={`/machines/plugin-lifecycle?plugin=${plugin.id}`}>Machine</a>
+        <Link to={`/machines/plugin-lifecycle?plugin=${plugin.id}`}>Machine</Link>
       </nav>
       <Tab key={`${plugin.id} ${tab}`} plugin={plugin} />
     </Page>

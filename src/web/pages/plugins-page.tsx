@@ -11,6 +11,7 @@ import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
 import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
+import { Link } from '../parts/link.tsx'
 
 export function PluginsPage() {
   const all = plugins.value
@@ -39,15 +40,15 @@ export function PluginsPage() {
           ]}
           onChange={(next) => setQuery({ state: next })}
         />
-        <a class="install" href="/catalog">
+        <Link class="install" to="/catalog">
           Install a plugin
-        </a>
+        </Link>
       </div>
       <TagFilter tags={tags} chosen={tag} />
       <ReadState remote={pluginsRemote()} what="the plugins" />
       {all?.size === 0 ? (
         <Empty>
-          Nothing is installed yet. <a href="/catalog">Choose a plugin from the catalog</a>.
+          Nothing is installed yet. <Link to="/catalog">Choose a plugin from the catalog</Link>.
         </Empty>
       ) : null}
       {all !== undefined && all.size > 0 && shown.length === 0 ? (
@@ -66,9 +67,9 @@ function PluginRow({ plugin }: { plugin: Plugin }) {
     <li class="row">
       <span class={`light light-${state}`} aria-hidden="true" />
       <div class="row-text">
-        <a class="row-name" href={pluginPath(id)}>
+        <Link class="row-name" to={pluginPath(id)}>
           {breakable(name)}
-        </a>
+        </Link>
         <span class="id">
           {breakable(id)} · {version}
           {host === null ? null : breakable(` · on ${host}`)}
@@ -76,9 +77,9 @@ function PluginRow({ plugin }: { plugin: Plugin }) {
           {fields.length === 0 ? null : (
             <>
               {' · '}
-              <a href={pluginPath(id, 'settings')} aria-label={`Settings of ${name}`}>
+              <Link to={pluginPath(id, 'settings')} aria-label={`Settings of ${name}`}>
                 Settings
-              </a>
+              </Link>
             </>
           )}
         </span>

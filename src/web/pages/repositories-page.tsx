@@ -9,6 +9,7 @@ import { Page } from '../parts/page.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
 import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
+import { Link } from '../parts/link.tsx'
 
 interface Answer {
   repositories: Repository[]
@@ -36,9 +37,9 @@ export function RepositoriesPage() {
         {value?.repositories.map((repository) => (
           <li key={repository.name} class="row">
             <div class="row-text">
-              <a class="row-name" href={`/catalog?repository=${encodeURIComponent(repository.name)}`}>
+              <Link class="row-name" to={`/catalog?repository=${encodeURIComponent(repository.name)}`}>
                 {breakable(repository.name)}
-              </a>
+              </Link>
               <span class="id">
                 {breakable(repository.url)}
                 {repository.namespace === null ? '' : breakable(` · @${repository.namespace}`)}

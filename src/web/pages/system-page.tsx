@@ -7,6 +7,7 @@ import { Page } from '../parts/page.tsx'
 import { useRemote } from '../store/remote.ts'
 import { isOpen } from '../store/session.ts'
 import { IsolatesPanel } from '../system/isolates-panel.tsx'
+import { Link } from '../parts/link.tsx'
 
 /** How often the numbers are read again, in milliseconds. */
 const readInterval = 3_000
@@ -50,7 +51,7 @@ function Details({ system }: { system: System }) {
             <Fact name="Host">{breakable(host.id ?? 'starting')}</Fact>
             {fleet === null ? null : (
               <Fact name="Fleet">
-                <a href="/hosts">{breakable(fleet.name)}</a>
+                <Link to="/hosts">{breakable(fleet.name)}</Link>
               </Fact>
             )}
             <Fact name="Started">
@@ -62,7 +63,7 @@ function Details({ system }: { system: System }) {
                 .join(', ') || 'none'}
             </Fact>
             <Fact name="Journal">
-              <a href="/history">{countOf(journal.seq, 'event')}</a>
+              <Link to="/history">{countOf(journal.seq, 'event')}</Link>
             </Fact>
             {certificate === null ? null : (
               <Fact name="Certificate">valid until {dateTimeOf(certificate.validUntil)}</Fact>

@@ -3,6 +3,7 @@ import type { JournalEvent } from '../base/types.ts'
 import { breakable } from './breakable.tsx'
 import { InfiniteList } from './infinite-scroll.tsx'
 import { StateChip } from './state-chip.tsx'
+import { Link } from './link.tsx'
 
 interface EventListProps {
   /** Oldest first; the list shows the newest first. */
@@ -27,9 +28,9 @@ function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boo
   const detail = detailOf(event)
   return (
     <li class="event-line">
-      <a href={machine} aria-label={`Event ${seq}: ${eventInWords(type)}. Show that moment`}>
+      <Link to={machine} aria-label={`Event ${seq}: ${eventInWords(type)}. Show that moment`}>
         #{seq}
-      </a>
+      </Link>
       <span class="event-what">
         <strong>{eventInWords(type)}</strong>
         {withPlugin && plugin !== null ? <span class="id">{breakable(plugin)}</span> : null}

@@ -7,8 +7,9 @@ import { canLogOut, logOut } from '../store/session.ts'
 import { Banners } from './banners.tsx'
 import { Icon, type IconName } from './icon.tsx'
 import { Notices } from './notices.tsx'
+import { Link } from './link.tsx'
 
-interface Link {
+interface Destination {
   path: string
   label: string
   icon: IconName
@@ -16,7 +17,7 @@ interface Link {
   ofFleet?: boolean
 }
 
-const links: readonly Link[] = [
+const links: readonly Destination[] = [
   { path: '/plugins', label: 'Plugins', icon: 'plugins' },
   { path: '/catalog', label: 'Catalog', icon: 'catalog' },
   { path: '/machines', label: 'Machines', icon: 'machines' },
@@ -43,10 +44,10 @@ export function Frame({ children }: { children: ComponentChildren }) {
         Skip to the content
       </a>
       <header class="top">
-        <a class="brand" href="/plugins">
+        <Link class="brand" to="/plugins">
           <span class="mark" aria-hidden="true" />
           Lupine
-        </a>
+        </Link>
         <p class={`connection ${connection.value}`} role="status">
           {connectionWords[connection.value]}
         </p>
@@ -67,10 +68,10 @@ export function Frame({ children }: { children: ComponentChildren }) {
           if (ofFleet && !isInFleet.value) return null
           const current = path === target || path.startsWith(`${target}/`)
           return (
-            <a key={target} href={target} aria-current={current ? 'page' : undefined}>
+            <Link key={target} to={target} aria-current={current ? 'page' : undefined}>
               <Icon name={icon} />
               <span>{label}</span>
-            </a>
+            </Link>
           )
         })}
       </nav>

@@ -7,6 +7,7 @@ import { Failure, Note } from '../parts/feedback.tsx'
 import { LogEntryLine } from '../parts/log-entry-line.tsx'
 import { reload } from '../store/commands.ts'
 import { limitName } from './limit-words.ts'
+import { Link } from '../parts/link.tsx'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
 export function Condition({ plugin }: { plugin: Plugin }) {
@@ -22,7 +23,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       ) : null}
       {absence === '' ? null : (
         <Note>
-          {absence} It may run {placementInWords(placement)}. <a href={pluginPath(id)}>Change that</a>.
+          {absence} It may run {placementInWords(placement)}. <Link to={pluginPath(id)}>Change that</Link>.
         </Note>
       )}
       {error === null || absence !== '' ? null : (
@@ -66,7 +67,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
           {limitsReached
             .map(({ limit, value, at }) => `${limitName(limit)} (${valueText(value)}, at ${momentOf(at)})`)
             .join(', ')}
-          . <a href={pluginPath(id, 'limits')}>See its limits</a>.
+          . <Link to={pluginPath(id, 'limits')}>See its limits</Link>.
         </Note>
       )}
     </>

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { addressOf } from '../base/address.ts'
 import { pluginApi } from '../base/api.ts'
-import { place, setQuery } from '../base/router.ts'
+import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { useRemote } from '../store/remote.ts'
@@ -51,7 +52,7 @@ function contentOf(html: string, plugin: Plugin): Node[] {
   parsed
     .querySelectorAll('script, style, link, meta, iframe, object, embed, form, base')
     .forEach((found) => found.remove())
-  const api = pluginApi(plugin.id, '/')
+  const api = addressOf(pluginApi(plugin.id, '/'))
   for (const found of parsed.body.querySelectorAll('*')) {
     for (const { name } of [...found.attributes]) if (/^on|^style$/i.test(name)) found.removeAttribute(name)
     // Ids of the document must not be mistaken for those of the page.
@@ -62,7 +63,8 @@ function contentOf(html: string, plugin: Plugin): Node[] {
     if (href.startsWith('#')) link.setAttribute('href', `#document-${href.slice(1)}`)
     else if (href.startsWith('doc?')) {
       const target = new URLSearchParams(href.slice(4).split('#', 1)[0]).get('file') ?? ''
-      link.setAttribute('href', `/plugins/${plugin.id}/documents?file=${encodeURIComponent(target)}`)
+      const place = `${pluginPath(plugin.id, 'documents')}?file=${encodeURIComponent(target)}`
+      link.setAttribute('href', addressOf(place))
     } else if (/^https?:/i.test(href)) link.setAttribute('target', '_blank')
   }
   for (const image of parsed.body.querySelectorAll('img[src]')) {

@@ -1,4 +1,5 @@
 import { signal } from '@preact/signals'
+import { basePath } from '../base/address.ts'
 import type { Field, Plugin } from '../base/types.ts'
 import { type Values, withMember } from './setting-places.ts'
 
@@ -17,7 +18,8 @@ const drafts = signal<ReadonlyMap<string, Draft>>(new Map())
 const nothing: Draft = new Map()
 
 function storageKey(id: string): string {
-  return `draft ${id}`
+  // Hosts below different paths of one name share what a tab has stored.
+  return `draft ${basePath}${id}`
 }
 
 export function draftOf(id: string): Draft {

@@ -17,6 +17,7 @@ import { PlacementPanel } from './placement-panel.tsx'
 import { labelOfPath } from './setting-places.ts'
 import { UninstallDialog } from './uninstall-dialog.tsx'
 import { VersionsPanel } from './versions-panel.tsx'
+import { Link } from '../parts/link.tsx'
 
 /** How often what it holds is read again, in milliseconds. */
 const lookInterval = 3_000
@@ -69,9 +70,9 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
             {tags.length === 0
               ? '–'
               : tags.map((tag) => (
-                  <a key={tag} class="tag" href={`/plugins?tag=${encodeURIComponent(tag)}`}>
+                  <Link key={tag} class="tag" to={`/plugins?tag=${encodeURIComponent(tag)}`}>
                     {tag}
-                  </a>
+                  </Link>
                 ))}
           </Fact>
           <Fact name="Needs">

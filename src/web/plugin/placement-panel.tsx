@@ -7,6 +7,7 @@ import { Failure, ReadState } from '../parts/feedback.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
+import { Link } from '../parts/link.tsx'
 
 /** Where in the fleet the plugin runs, and where it may. */
 export function PlacementPanel({ plugin }: { plugin: Plugin }) {
@@ -37,7 +38,9 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
     <form class="panel" onSubmit={submit}>
       <h2>Where it runs</h2>
       <dl class="facts">
-        <Fact name="Host">{host === null ? 'none at present' : <a href="/hosts">{breakable(host)}</a>}</Fact>
+        <Fact name="Host">
+          {host === null ? 'none at present' : <Link to="/hosts">{breakable(host)}</Link>}
+        </Fact>
         <Fact name="Epoch" as="number">
           {epoch ?? '–'}
         </Fact>

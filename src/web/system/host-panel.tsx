@@ -9,6 +9,7 @@ import { Failure } from '../parts/feedback.tsx'
 import { PluginChip } from '../parts/state-chip.tsx'
 import { useSubmit } from '../parts/use-submit.ts'
 import { tell } from '../store/notices.ts'
+import { Link } from '../parts/link.tsx'
 
 interface HostPanelProps {
   host: FleetHost
@@ -98,9 +99,9 @@ export function PluginLinks({ label, plugins }: { label: string; plugins: readon
     <ul class="plugin-links" aria-label={label}>
       {plugins.map((plugin) => (
         <li key={plugin.id}>
-          <a class="id" href={pluginPath(plugin.id)}>
+          <Link class="id" to={pluginPath(plugin.id)}>
             {breakable(plugin.id)}
-          </a>
+          </Link>
           <PluginChip plugin={plugin} />
         </li>
       ))}

@@ -2,6 +2,7 @@ import type { IsolateUsage } from '../../schema/api/system.ts'
 import { pluginPath } from '../base/router.ts'
 import { countOf, megabytes } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
+import { Link } from '../parts/link.tsx'
 
 /** What the plugins take of the machine: by worker thread, as that is what memory and load are known of. */
 export function IsolatesPanel({ isolates }: { isolates: readonly IsolateUsage[] }) {
@@ -39,9 +40,9 @@ function Worker({ number, plugins }: { number: number; plugins: readonly Isolate
           </span>
         )}
         {plugins.map(({ plugin }) => (
-          <a key={plugin} class="id" href={pluginPath(plugin)}>
+          <Link key={plugin} class="id" to={pluginPath(plugin)}>
             {breakable(plugin)}
-          </a>
+          </Link>
         ))}
       </div>
       <span class="gauge">
