@@ -114,7 +114,7 @@ export function createApp({
   function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
     const key = context.headers['idempotency-key']
     if (key === undefined || !takesKey(route)) return request.run(undefined)
-    const target = `${route.method} ${targetOf(route, context)}`
+    const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
       const recalled = done === undefined ? undefined : await route.recall?.(done.plugin)

@@ -55,9 +55,9 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
 }
 
 /** Whether its requests may be sent again under one `Idempotency-Key`, and act once. */
-export function takesKey({ method, open, recall }: Pick<Route, 'method' | 'open' | 'recall'>): boolean {
+export function takesKey({ method, open }: Pick<Route, 'method' | 'open'>): boolean {
   // What anybody may ask must not push the answers of others out of memory.
-  return (method === 'POST' && open !== true) || recall !== undefined
+  return method !== 'GET' && open !== true
 }
 
 export interface PreparedRequest {

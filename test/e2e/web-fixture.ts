@@ -87,3 +87,15 @@ export async function hostWithFixedPort(context: TestContext) {
 
 export const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name, level: 1, exact: true })
+
+/** The host answers, and nobody hears it: the first time that it is told to do something. */
+export async function losingFirst(page: Page, address: RegExp): Promise<void> {
+  let asked = 0
+  await page.route(address, async (route) => {
+    if (route.request().method() === 'GET') return route.continue()
+    asked += 1
+    if (asked > 1) return route.continue()
+    assert.equal((await route.fetch()).status(), 200)
+    return route.abort('connectionreset')
+  })
+}

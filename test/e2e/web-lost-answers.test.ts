@@ -5,7 +5,17 @@ import type { Page } from 'playwright-core'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { heading, lamp, lampHost, logIn, options, runningLamp, token, useBrowser } from './web-fixture.ts'
+import {
+  heading,
+  lamp,
+  lampHost,
+  logIn,
+  losingFirst,
+  options,
+  runningLamp,
+  token,
+  useBrowser,
+} from './web-fixture.ts'
 
 /** Commands and questions whose answer does not come back to the page: it was cut off on the way, or a proxy gave up. */
 
@@ -90,6 +100,25 @@ test('settings whose answer is lost are saved, and the page says so', options, a
   await page.getByRole('button', { name: 'Save and reload' }).click()
   await page.getByText('Saved, and Lamp is running with it.').waitFor()
   assert.equal((await typesOfLamp(host)).filter((type) => type === 'PluginConfigured').length, 2)
+})
+
+test('limits and an uninstallation whose answer is lost are told as done', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  await page.goto(`/plugins/${lamp}/limits`)
+  await page.getByLabel('timers', { exact: false }).first().fill('7')
+  await losingFirst(page, /\/limits$/)
+  await page.getByRole('button', { name: 'Save the limits' }).click()
+  await page.getByText('The limits of Lamp are saved.').waitFor()
+  assert.equal((await typesOfLamp(host)).filter((type) => type === 'PluginLimitsChanged').length, 1)
+
+  await page.goto(`/plugins/${lamp}`)
+  await losingFirst(page, /\/lamp$/)
+  await page.getByRole('button', { name: 'Uninstall' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click()
+  await page.getByText(`${lamp} is uninstalled.`).waitFor()
+  assert.equal((await typesOfLamp(host)).filter((type) => type === 'PluginUninstalled').length, 1)
 })
 
 test('a change whose reading is lost on the way is read again', options, async (context) => {

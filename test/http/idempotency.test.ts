@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Problem } from '../../src/base/problem.ts'
 import { createIdempotency } from '../../src/http/requests/idempotency.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startTestHost } from '../helpers/test-host.ts'
+import { command, startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 const request = (key: string, changes: { target?: string; body?: unknown } = {}) => ({
   key,
@@ -158,4 +158,41 @@ test('a command that was repeated with its key acts once, over concurrency and a
   } finally {
     await host.close()
   }
+})
+
+test('an uninstallation and the removal of a repository act once, too, whoever asks again', async (context) => {
+  const host = await startHostFor(context)
+  const remove = (of: TestHost, path: string, key: string) =>
+    of.request('DELETE', path, { headers: { 'idempotency-key': key } })
+  await command(host, 'install', { fullId: '@fixtures/hello' })
+  const hello = '/api/plugins/@fixtures/hello'
+  const answers = [
+    await remove(host, `${hello}?purge=kv`, 'u-1'),
+    await remove(host, `/plugins/%40fixtures%2Fhello?purge=kv`, 'u-1'),
+    await remove(host, `${hello}?purge=files`, 'u-1'),
+    await remove(host, hello, 'u-2'),
+    await remove(host, '/api/repositories/fixtures', 'r-1'),
+    await remove(host, '/api/repositories/fixtures', 'r-1'),
+  ]
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [200, 200, 400, 404, 200, 200],
+  )
+  assert.deepEqual(answers[1]?.body, { id: '@fixtures/hello', state: 'uninstalled' })
+  const again = await remove(await host.restart(), `${hello}?purge=kv`, 'u-1')
+  assert.deepEqual([again.status, again.body], [200, answers[0]?.body])
+})
+
+test('a control that is set again under its key is set once', async (context) => {
+  const lua = `local plugin = Plugin:new("door")
+    local times = 0
+    plugin:control("open", function() return times end, function() times = times + 1 end)`
+  const host = await startHostFor(context, { plugins: [{ id: 'door', lua }] })
+  await command(host, 'install', { fullId: '@fixtures/door' })
+  await command(host, '@fixtures/door/toggle')
+  const path = '/api/plugins/@fixtures/door/controls/open'
+  for (const key of ['c-1', 'c-1', 'c-2'])
+    await host.request('PUT', path, { body: { value: 1 }, headers: { 'idempotency-key': key } })
+  const { body } = await host.request('GET', '/api/plugins/@fixtures/door/controls')
+  assert.equal(body.controls[0].value, 2)
 })

@@ -105,6 +105,7 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
         const purge = (['kv', 'files'] as const).filter((target) => asked.includes(target))
         return { body: await lifecycle.uninstall(id, purge, await commandContext(lifecycle, id, request)) }
       },
+      recall: async (plugin) => ({ body: { id: plugin, state: 'uninstalled' } }),
     }),
   ]
 }

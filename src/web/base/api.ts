@@ -21,6 +21,11 @@ const movingTime = 10_000
 const silentTime = 20_000
 /** The same in all, while a proxy has waited in vain: most do so for a minute, and an installation may take longer. */
 const commandTime = 300_000
+/**
+ * The same in all cases, and for one answer too, where somebody sets a value: a gate must not open when nobody stands before it
+ * any more. A plugin may take half of it.
+ */
+const valueTime = 10_000
 /** What a proxy answers for a host that has not done so in time; the second is that of a large one. */
 const lateStatuses: ReadonlySet<number> = new Set([504, 524])
 /** The same for a host that is not there. */
@@ -62,6 +67,8 @@ type Refusal = Omit<Static<typeof ProblemAnswer>, 'code'> & { code: string }
 interface RequestOptions {
   body?: unknown
   signal?: AbortSignal
+  /** Milliseconds from the beginning on in which a command must have come through; default: it depends on what is in its way. */
+  patience?: number
   headers?: Readonly<Record<string, string>>
 }
 
@@ -94,14 +101,15 @@ export async function request<T>(
 /** Until when it is asked again (of `performance.now`) after this failure. */
 function endOf(
   code: string,
-  { headers = {} }: RequestOptions,
+  { headers = {}, patience }: RequestOptions,
   begin: number,
   silentSince: number | undefined,
 ): number {
   if (code === 'plugin_moving') return begin + movingTime
   if (headers['Idempotency-Key'] === undefined) return -Infinity
-  if (code === 'late') return begin + commandTime
   const isAway = code === 'unreachable' || code === 'shutting_down'
+  if (patience !== undefined) return code === 'late' || isAway ? begin + patience : -Infinity
+  if (code === 'late') return begin + commandTime
   return isAway && silentSince !== undefined ? silentSince + silentTime : -Infinity
 }
 
@@ -112,9 +120,9 @@ function pause(time: number): Promise<void> {
 async function ask<T>(
   method: string,
   path: string,
-  { body, signal: abort, headers = {} }: RequestOptions,
+  { body, signal: abort, patience = requestTime, headers = {} }: RequestOptions,
 ): Promise<ApiAnswer<T>> {
-  const deadline = AbortSignal.timeout(requestTime)
+  const deadline = AbortSignal.timeout(patience)
   const unanswered = (status: number, isLate: boolean): ApiError =>
     new ApiError(
       status,
@@ -160,7 +168,7 @@ export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {
 }
 
 /**
- * A POST acts once, even if its answer is lost on the way and it has to be asked for again. `revision`: the one that the plugin
+ * A command acts once, even if its answer is lost on the way and it has to be asked for again. `revision`: the one that the plugin
  * must still have; throws `revision_conflict` where it has moved on.
  */
 export async function send<T>(
@@ -170,10 +178,33 @@ export async function send<T>(
   revision?: number,
 ): Promise<T> {
   const headers: Record<string, string> = {
-    ...(method === 'POST' ? { 'Idempotency-Key': newKey() } : {}),
+    'Idempotency-Key': newKey(),
     ...(revision === undefined ? {} : { 'If-Match': `"${revision}"` }),
   }
   return (await request<T>(method, path, body === undefined ? { headers } : { body, headers })).body
+}
+
+/** What is being set, by its address. */
+const settings = new Map<string, AbortController>()
+
+/**
+ * Sets a value, once. False: another one was set at this address before it had come through, which it never will.
+ * `everyOne`: each counts, as when a button is pressed.
+ */
+export async function sendValue(path: string, value: unknown, everyOne: boolean): Promise<boolean> {
+  if (!everyOne) settings.get(path)?.abort()
+  const own = new AbortController()
+  settings.set(path, own)
+  const headers = { 'Idempotency-Key': newKey() }
+  try {
+    await request('PUT', path, { body: { value }, headers, signal: own.signal, patience: valueTime })
+    return true
+  } catch (error) {
+    if (own.signal.aborted) return false
+    throw error
+  } finally {
+    if (settings.get(path) === own) settings.delete(path)
+  }
 }
 
 /** Nobody else has the same. `crypto.randomUUID` is not there over plain HTTP. */

@@ -7,8 +7,8 @@ interface ValueInputProps {
   label: string
   input: InputKind
   value: unknown
-  /** Sets it; false when it was refused. Does not throw. */
-  onSet(value: unknown): Promise<boolean>
+  /** Sets it; false when it was refused, undefined when another value took its place. Does not throw. */
+  onSet(value: unknown): Promise<boolean | undefined>
   /** What is typed or dragged at the moment; undefined when nothing is. */
   onTyping?(text: string | undefined): void
 }
@@ -24,6 +24,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
 
   async function set(next: unknown): Promise<void> {
     const taken = await onSet(next)
+    if (taken === undefined) return
     // A slider goes back to where it was; what was typed stays, to be put right.
     if (taken || (input.kind !== 'number' && input.kind !== 'text')) show(undefined)
   }

@@ -77,16 +77,18 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
   const input = inputOf(exposure, feature)
   const value = state[feature]
 
-  async function set(next: unknown): Promise<boolean> {
+  const isButton = exposure.component === 'button'
+
+  async function set(next: unknown): Promise<boolean | undefined> {
     const path = `/exposures/${encodeURIComponent(id)}/${encodeURIComponent(feature)}`
-    const isTaken = await setValue(plugin.id, path, next)
-    if (isTaken && exposure.component === 'button') tell(`${exposure.name} is pressed.`)
+    const isTaken = await setValue(plugin.id, path, next, { everyOne: isButton })
+    if (isTaken === true && isButton) tell(`${exposure.name} is pressed.`)
     return isTaken
   }
 
   return (
     <>
-      {exposure.component === 'button' || input?.kind === 'choice' ? null : (
+      {isButton || input?.kind === 'choice' ? null : (
         <output class="value">
           {breakable(stateText(value))}{' '}
           {value === null || value === undefined ? '' : unitOf(exposure, feature)}

@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { pluginApi, send } from '../base/api.ts'
+import { pluginApi, send, sendValue } from '../base/api.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Placement, Plugin } from '../base/types.ts'
 import { tell, tellFailure } from './notices.ts'
@@ -76,11 +76,18 @@ export async function changePlacement(id: string, placement: Placement): Promise
   tell(`${plugin.name} may run ${placementInWords(plugin.placement)}.`)
 }
 
-/** Sets a control, or a feature of something exposed, by its path below the plugin. Answers whether it was taken. */
-export async function setValue(id: string, path: string, value: unknown): Promise<boolean> {
+/**
+ * Sets a control, or a feature of something exposed, by its path below the plugin. Answers whether it was taken; undefined:
+ * another value was set meanwhile, and it is that one's affair. `everyOne`: each counts.
+ */
+export async function setValue(
+  id: string,
+  path: string,
+  value: unknown,
+  { everyOne = false } = {},
+): Promise<boolean | undefined> {
   try {
-    await send('PUT', pluginApi(id, path), { value })
-    return true
+    return (await sendValue(pluginApi(id, path), value, everyOne)) ? true : undefined
   } catch (error) {
     tellFailure(error)
     return false
