@@ -1,6 +1,6 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
-import { needsToken } from './base/api.ts'
+import { needsToken, pause, wordsOf } from './base/api.ts'
 import { followLinks, go, place } from './base/router.ts'
 import { connections, followTabs, openStream, watchStream } from './base/stream.ts'
 import { applyTheme } from './base/theme.ts'
@@ -23,9 +23,9 @@ import './style/pages.css'
 import './style/plugin.css'
 import './style/settings.css'
 import './style/machine.css'
-import { followJournal, loadJournal } from './store/journal.ts'
+import { followJournal, journal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/emitted-events.ts'
-import { tellFailure } from './store/notices.ts'
+import { closeFailure, tellFailure } from './store/notices.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
 import { followHost, loadHost, lookAtHost } from './store/host.ts'
 import { loadSession } from './store/session.ts'
@@ -76,24 +76,51 @@ function Redirect({ to }: { to: string }) {
   return null
 }
 
-/** Reads how things stand, and listens from there on. */
-async function start(): Promise<void> {
-  const [lastSeq] = await Promise.all([loadJournal(), loadPlugins(), loadSession(), loadHost()])
-  openStream(lastSeq)
-}
+/** Wait before something that could not be read is asked for again, in milliseconds. */
+const retryTime = 3_000
+/** How long it is waited for the journal before the host is listened to without, in milliseconds. */
+const journalPatience = 5_000
 
+/** Reads how things stand, and listens to the host; what cannot be read holds nothing else up. */
 function begin(): void {
-  start().catch((error: unknown) => {
-    if (needsToken.peek()) return
-    tellFailure(error)
-    setTimeout(begin, 3_000)
-  })
+  void listen()
+  void untilRead(loadSession)
+  void untilRead(loadHost)
+  // Says on its page what is wrong, and asks again by itself.
+  void loadPlugins()
 }
 
-// What is not in the journal may have changed during a break.
+/** From the last event of the journal on, as soon as that is known. */
+async function listen(): Promise<void> {
+  const timer = setTimeout(() => {
+    if (!needsToken.peek()) openStream(undefined)
+  }, journalPatience)
+  const lastSeq = await untilRead(loadJournal)
+  clearTimeout(timer)
+  if (lastSeq !== undefined) openStream(lastSeq)
+}
+
+/** Asks until there is an answer, and says why there is none; undefined: the host wants a token first. */
+async function untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
+  let told = ''
+  for (;;) {
+    try {
+      const answer = await read()
+      closeFailure(told)
+      return answer
+    } catch (error) {
+      if (needsToken.peek()) return undefined
+      if (wordsOf(error) !== told) tellFailure(error)
+      told = wordsOf(error)
+    }
+    await pause(retryTime)
+  }
+}
+
+// What is not in the journal may have changed during a break, and the rest as well where the journal is not known.
 let known = 0
 connections.subscribe((count) => {
-  if (count > 1 && count !== known) {
+  if ((count > 1 || (count === 1 && journal.peek().lastSeq === 0)) && count !== known) {
     void loadPlugins()
     lookAtHost()
   }

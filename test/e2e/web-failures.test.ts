@@ -60,15 +60,21 @@ test(
   },
 )
 
-test('the page of a plugin says when the plugins cannot be read', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
-  const { page } = await open(context, host)
-  const mend = await failing(page, /\/api\/plugins$/)
-  await page.goto(`/plugins/${lamp}`)
-  await triedAgain(page, 'is not installed', mend)
-  await heading(page, 'Lamp').waitFor()
-})
+test(
+  'the page of a plugin says when the plugins cannot be read, and has them when they can',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    await runningLamp(host)
+    const { page } = await open(context, host)
+    const mend = await failing(page, /\/api\/plugins$/)
+    await page.goto(`/plugins/${lamp}`)
+    await page.getByRole('alert').filter({ hasText: 'Something broke on purpose.' }).waitFor()
+    assert.equal(await page.locator('main').getByText('is not installed').count(), 0)
+    mend()
+    await heading(page, 'Lamp').waitFor()
+  },
+)
 
 test('what may happen to a plugin is told, or why that is not known', options, async (context) => {
   const host = await lampHost(context)
@@ -92,12 +98,14 @@ test('a page that is read again and again waits for an answer that takes long', 
     await released
     await route.continue()
   })
+  await page.goto('/system')
+  await page.getByText('Reading the system…').waitFor()
+  // With the connection all is read once more.
+  await page.getByText('Live', { exact: true }).waitFor()
   let abandoned = 0
   page.on('requestfailed', (request) => {
     if (request.url().endsWith('/api/system')) abandoned += 1
   })
-  await page.goto('/system')
-  await page.getByText('Reading the system…').waitFor()
   await page.clock.fastForward('00:20')
   await page.clock.fastForward('00:20')
   assert.equal(abandoned, 0)
@@ -123,4 +131,54 @@ test('what fails again and again is told once', options, async (context) => {
     await until('another try', () => Promise.resolve(asked > before))
   }
   assert.deepEqual(await notices.allInnerTexts(), ['Something broke on purpose.\n✕'])
+})
+
+for (const [address, what] of [
+  [/\/api\/system$/, 'the host'],
+  [/\/api\/plugins$/, 'the plugins'],
+  [/\/api\/session$/, 'the login'],
+  [/\/api\/history\?/, 'the journal'],
+] as const) {
+  test(
+    `a page listens to the host while ${what} cannot be read, and goes on when it can`,
+    options,
+    async (context) => {
+      const host = await lampHost(context)
+      await runningLamp(host)
+      const { page } = await open(context, host)
+      await page.clock.install()
+      const mend = await failing(page, address)
+      await page.goto('/history')
+      const words = page.getByText('Something broke on purpose.')
+      if (what !== 'the plugins') await words.waitFor()
+      await page.clock.fastForward('00:06')
+      await page.getByText('Live', { exact: true }).waitFor()
+      mend()
+      await page.clock.fastForward('00:11')
+      await page.getByText('Installation asked for').first().waitFor()
+      await words.waitFor({ state: 'detached' })
+      await host.request('POST', `/api/plugins/${lamp}/toggle`, { body: { enabled: false } })
+      await page.getByText('Switched off').waitFor()
+      await until('all events', async () => {
+        const { body } = await host.request('GET', '/api/history')
+        const shown = await page.getByRole('listitem').filter({ hasText: /#\d/ }).count()
+        return shown === body.events.length
+      })
+    },
+  )
+}
+
+test('an answer that takes long holds nothing else up', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await open(context, host)
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => (release = resolve))
+  await page.route(/\/api\/(system|history)/, async (route) => {
+    await released
+    await route.continue()
+  })
+  await page.goto('/plugins')
+  await page.getByText('Live', { exact: true }).waitFor()
+  release()
+  await page.unrouteAll({ behavior: 'wait' })
 })

@@ -113,7 +113,7 @@ function endOf(
   return isAway && silentSince !== undefined ? silentSince + silentTime : -Infinity
 }
 
-function pause(time: number): Promise<void> {
+export function pause(time: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, time))
 }
 

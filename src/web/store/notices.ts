@@ -27,6 +27,11 @@ export function tellFailure(error: unknown): void {
   tell(wordsOf(error), { failed: true })
 }
 
+/** What could not be done is done. */
+export function closeFailure(words: string): void {
+  notices.value = notices.value.filter(({ text, failed }) => !failed || text !== words)
+}
+
 export function closeNotice(key: number): void {
   notices.value = notices.value.filter((notice) => notice.key !== key)
 }

@@ -11,7 +11,7 @@ import type { Remote } from './remote.ts'
 const manyChanged = 4
 /** How long changes are collected before plugins are read again, in milliseconds. */
 const collectTime = 150
-/** After how long those that could not be read are asked for again, in milliseconds. */
+/** After how long what could not be read is asked for again, in milliseconds. */
 const retryTime = 2_000
 
 export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined)
@@ -27,9 +27,11 @@ const lookInterval = 5_000
 
 const changed = new Set<string>()
 let planned = false
+let nextTry: ReturnType<typeof setTimeout> | undefined
 
-/** Answers whether they could be read. */
+/** Answers whether they could be read; if not, they are asked for again. */
 export async function loadPlugins(): Promise<boolean> {
+  clearTimeout(nextTry)
   try {
     const answer = await get<{ plugins: Plugin[] }>('/api/plugins')
     plugins.value = new Map(answer.plugins.map((plugin) => [plugin.id, plugin]))
@@ -37,6 +39,9 @@ export async function loadPlugins(): Promise<boolean> {
     return true
   } catch (error) {
     pluginsError.value = wordsOf(error)
+    clearTimeout(nextTry)
+    // After a login all are read.
+    if (!needsToken.peek()) nextTry = setTimeout(() => void loadPlugins(), retryTime)
     return false
   }
 }
