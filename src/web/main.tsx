@@ -37,7 +37,7 @@ function App() {
 
 function Current() {
   const { path } = place.value
-  const [, page = '', ...rest] = path.split('/').map((part) => decodeURIComponent(part))
+  const [, page = '', ...rest] = partsOf(path)
   switch (page) {
     case '':
       return <Redirect to="/plugins" />
@@ -68,6 +68,15 @@ function Current() {
           </Empty>
         </Page>
       )
+  }
+}
+
+/** Decoded; a document of a plugin may link to what cannot be, which is no page. */
+function partsOf(path: string): string[] {
+  try {
+    return path.split('/').map((part) => decodeURIComponent(part))
+  } catch {
+    return ['', path]
   }
 }
 

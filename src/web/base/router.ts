@@ -52,6 +52,8 @@ export function followLinks(): void {
     if (!plain || event.defaultPrevented || !(event.target instanceof Element)) return
     const link = event.target.closest('a')
     if (link === null || link.target !== '' || link.hasAttribute('download')) return
+    // In a document of a plugin it may be a mere name, or lead nowhere.
+    if (!URL.canParse(link.href)) return
     const url = new URL(link.href)
     const path = url.origin === location.origin ? pathAt(url.pathname) : undefined
     if (path === undefined || /^\/(api|assets|metrics)\b/.test(path)) return
