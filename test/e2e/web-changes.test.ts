@@ -4,6 +4,7 @@ import mqtt from 'mqtt'
 import { assertAccessible } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
+import { until } from '../helpers/until.ts'
 import {
   heading,
   lamp,
@@ -101,6 +102,22 @@ test(
       .waitFor()
   },
 )
+
+test('a stream that does not begin is begun anew before long', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await open(context, host)
+  await page.clock.install()
+  let begun = 0
+  await page.route('**/api/events**', (route) => {
+    begun += 1
+    // On a connection that the browser has kept, and nobody else.
+    return begun === 1 ? undefined : route.continue()
+  })
+  await page.goto('/plugins')
+  await until('a stream', () => Promise.resolve(begun === 1))
+  await page.clock.fastForward('00:20')
+  await page.getByText('Live', { exact: true }).waitFor({ timeout: 10_000 })
+})
 
 test('what a plugin adds later is there without a reload', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter] })

@@ -31,6 +31,11 @@ const retryTime = 2_000
  * forgotten on the way, as while a phone slept or changed its network, the browser may not hear for hours.
  */
 const silenceLimit = 40_000
+/**
+ * The same while a connection is begun, as an answer begins at once: a browser begins it on one that it has kept, and after such a
+ * break those are gone as well, one by one.
+ */
+const beginLimit = 15_000
 /** How often that is looked at, in milliseconds. */
 const lookInterval = 5_000
 
@@ -119,7 +124,7 @@ export function watchStream(): void {
     const silence = Date.now() - heardAt
     // A clock that was set back says nothing.
     if (silence < 0) heardAt = Date.now()
-    if (silence <= silenceLimit) return
+    if (silence <= (connection.peek() === 'connected' ? silenceLimit : beginLimit)) return
     connection.value = 'disconnected'
     openStream(undefined)
   }, lookInterval)
