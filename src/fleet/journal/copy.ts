@@ -23,6 +23,8 @@ export interface Copy {
   position(subject: string, end: number): Promise<Position>
   /** Resolves when the fold has the message with this number. Rejects with `StoreUnreachableError` when it is too late. */
   reach(seq: number, end: number): Promise<void>
+  /** What the last message says of a first journal that is being brought: as in `StreamMessage`. */
+  readonly firstJournalEnd: number
   /** Looks out for an event. */
   expect(id: string): { event(): JournalEvent | undefined; forget(): void }
   /** The journal cannot be followed any further. Answers the error, for throwing. */
@@ -59,6 +61,7 @@ interface Step {
   rest: JournalEvent[]
   applied: Applied
   subject: string
+  firstJournalEnd: number
 }
 
 export function createCopy(settings: CopySettings): Copy {
@@ -69,6 +72,7 @@ export function createCopy(settings: CopySettings): Copy {
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
   let isClosed = false
+  let firstJournalEnd = 0
   let retry: ScheduledCall | undefined
   const positions = new Map<string, Position>()
   const expected = new Map<string, JournalEvent | undefined>()
@@ -126,8 +130,9 @@ export function createCopy(settings: CopySettings): Copy {
         return
       }
       inbox = inbox.slice(group.length)
-      for (const { event, rest, applied, subject } of steps) {
+      for (const { event, rest, applied, subject, firstJournalEnd: end } of steps) {
         parts.commit(event, applied)
+        firstJournalEnd = end
         positions.set(subject, { seq: event.seq, rest })
         if (expected.has(event.id)) expected.set(event.id, event)
       }
@@ -149,11 +154,11 @@ export function createCopy(settings: CopySettings): Copy {
       if (message.seq <= seq) continue
       if (message.seq > seq + 1) throw missing(seq + 1, message.seq - 1)
       try {
-        const { event, rest } = decodeMessage(message.data, message.seq, vault)
+        const { event, rest, firstJournalEnd } = decodeMessage(message.data, message.seq, vault)
         const applied = foldEvent({ seq, host, plugins }, event)
         host = applied.host
         if (event.plugin !== null && applied.plugin !== undefined) changed.set(event.plugin, applied.plugin)
-        steps.push({ event, rest, applied, subject: message.subject })
+        steps.push({ event, rest, applied, subject: message.subject, firstJournalEnd })
       } catch (error) {
         throw new StoreRefusedError(
           `Event ${message.seq} of the stream ${stream.name} cannot be taken in: ${messageOf(error)}. ` +
@@ -213,6 +218,9 @@ export function createCopy(settings: CopySettings): Copy {
   return {
     fail,
     reach,
+    get firstJournalEnd() {
+      return firstJournalEnd
+    },
     async start() {
       await reader.start()
       while (parts.state().seq < stream.last) {

@@ -7,6 +7,7 @@ import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { eventsOf } from './events-of.ts'
 import { type JournalStream, openJournalStream } from './journal-stream.ts'
+import { requireWholeJournal } from './partial-journal.ts'
 import { createStreamQueue, type StreamQueue, type StreamQueueSettings } from './stream-queue.ts'
 import { decodeMessage } from './stream-message.ts'
 
@@ -106,7 +107,6 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
   }
 }
 
-/** A host would write between the events that are still to come, and take plugins as they were once. */
 async function refusePart(
   { name, last, get }: JournalStream,
   { fleet }: FleetJournalSettings,
@@ -114,13 +114,7 @@ async function refusePart(
 ): Promise<void> {
   const message = last === 0 ? undefined : await get({ seq: last })
   if (message === undefined) return
-  const end = firstJournalEnd(message.data)
-  if (end <= last) return
-  throw new StoreRefusedError(
-    `The fleet ${fleet} has ${last} of ${end} events of its first host: "lupine fleet join" is under way there, or was ` +
-      'interrupted. Run it again with the directory of that host, to its end; or, where that is gone, delete the stream ' +
-      `${name} and begin anew.`,
-  )
+  requireWholeJournal(fleet, name, last, firstJournalEnd(message.data))
 
   function firstJournalEnd(data: Uint8Array): number {
     try {

@@ -13,6 +13,7 @@ import { createGracePeriod } from '../store/grace-period.ts'
 import { StoreFullError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
 import { createCopy } from './copy.ts'
 import type { JournalStream } from './journal-stream.ts'
+import { requireWholeJournal } from './partial-journal.ts'
 import { encodeMessage } from './stream-message.ts'
 import { journalSubject } from './subjects.ts'
 
@@ -82,6 +83,8 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
   }
 
   function stamp(facts: readonly Fact[], by: Origin, requestKey: string | undefined): JournalEvent[] {
+    // It may have begun after this host.
+    requireWholeJournal(fleet, stream.name, parts.state().seq, copy.firstJournalEnd)
     let stamped: ReturnType<typeof stampFacts>
     const plugin = facts[0]?.plugin ?? null
     const author = plugin === null ? undefined : settings.author?.(plugin, parts.state(), facts)

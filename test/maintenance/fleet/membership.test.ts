@@ -22,6 +22,7 @@ import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.t
 import { joinCommand, leaveCommand } from '../../../src/maintenance/fleet/commands.ts'
 import { joinFleet } from '../../../src/maintenance/fleet/join-fleet.ts'
 import { leaveFleet } from '../../../src/maintenance/fleet/leave-fleet.ts'
+import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../../helpers/fixture-repository.ts'
 import { everythingOf, openTestJournal } from '../../helpers/journal-stage.ts'
@@ -317,6 +318,9 @@ test('a fleet that has only the beginning of its first journal takes no host, un
   const { directory } = await stoppedHost(context, secretKeyFile, ['one', 'two'])
   const fleet = stage.newFleet()
   const settings = { ...(await membership(context, ring, fleet, directory)), clock: hurriedClock() }
+  const vault = createSecretVault(ring, () => undefined)
+  // It has found nothing of a first host, and has written nothing yet.
+  const early = await stage.openHost(context, fleet, { vault })
   const manager = await jetstreamManager(settings.connection)
   const last = async (): Promise<number> =>
     (await manager.streams.info(`LUPINE_${fleet}_JOURNAL`).catch(() => undefined))?.state.last_seq ?? 0
@@ -333,7 +337,11 @@ test('a fleet that has only the beginning of its first journal takes no host, un
       `^The fleet ${fleet} has ${begun} of \\d+ events of its first host: "lupine fleet join" is under way there, or was interrupted\\.`,
     ),
   }
-  const vault = createSecretVault(ring, () => undefined)
+  const entry: HostFact = {
+    ...{ type: 'HostJoined', plugin: null },
+    data: { host: 'early', hostVersion, address: 'http://127.0.0.1:1', labels: [] },
+  }
+  await assert.rejects(early.append([entry], 'startup'), refused)
   await assert.rejects(stage.openHost(context, fleet, { directory: copy, vault }), refused)
   assert.deepEqual(await readdir(copy), [])
   await assert.rejects(joinFleet({ ...settings, directory: other.directory }), refused)
@@ -348,6 +356,7 @@ test('a fleet that has only the beginning of its first journal takes no host, un
   const host = await stage.openHost(context, fleet, { directory: copy, vault })
   assert.equal(pluginIn(host.state, '@fixtures/two').context.config.apiKey, 'pearl-two')
   assert.equal((await joinFleet({ ...settings, directory: other.directory })).as, 'later')
+  assert.equal((await early.append([entry], 'startup')).length, 1)
 })
 
 test('a directory that is left half made, or made and not told of, wherever the command was ended, is made anew', async (context) => {
