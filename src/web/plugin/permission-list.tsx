@@ -17,7 +17,7 @@ export function PermissionList({ label, entries, settings }: PermissionListProps
         const { verb, what, words, rest, all } = permissionInWords(entry, settings)
         return (
           <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
-            {verb} {what === undefined ? '' : words ? what : <code>{breakable(what)}</code>}
+            {verb} {what === undefined ? '' : words ? breakable(what) : <code>{breakable(what)}</code>}
             {rest}
           </li>
         )
