@@ -98,13 +98,16 @@ test('a page that is read again and again waits for an answer that takes long', 
     await released
     await route.continue()
   })
+  const ofSystem = (request: { url(): string }): boolean => request.url().endsWith('/api/system')
+  // With the connection all is read once more.
+  const begunAgain = page.waitForEvent('requestfailed', ofSystem)
   await page.goto('/system')
   await page.getByText('Reading the system…').waitFor()
-  // With the connection all is read once more.
   await page.getByText('Live', { exact: true }).waitFor()
+  await begunAgain
   let abandoned = 0
   page.on('requestfailed', (request) => {
-    if (request.url().endsWith('/api/system')) abandoned += 1
+    if (ofSystem(request)) abandoned += 1
   })
   await page.clock.fastForward('00:20')
   await page.clock.fastForward('00:20')
