@@ -120,9 +120,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
       ...{ programDirectory, hostVersion, environment, access: { ...access, tls } },
     })
     scope.add(() => fleet?.close())
-    const { segmentBytes } = options
     const state = await openState(
-      { directory, files, clock, logger, ring, segmentBytes, fleet, hostId: settings.hostId },
+      { ...options, directory, files, clock, logger, ring, fleet, hostId: settings.hostId },
       scope,
     )
     const { manifests, journal, snapshots, file, shared } = state

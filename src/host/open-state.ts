@@ -40,7 +40,7 @@ export interface OpenStateSettings {
   logger: Logger
   ring: KeyRing
   /** As in `openJournal`. */
-  segmentBytes: number | undefined
+  segmentBytes?: number | undefined
   /** Absent: the journal is in the data directory alone. */
   fleet?: OpenFleet | undefined
   /** The name that the settings give this host. */
