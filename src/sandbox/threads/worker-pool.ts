@@ -6,6 +6,7 @@ import { IsolateError, type IsolateSource } from '../isolate.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { placeIsolate, workersAtFirst } from './placement.ts'
+import { delayOptimization } from './optimization-delay.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
 
@@ -17,6 +18,9 @@ export interface WorkerPoolSettings {
   /** Numbers for workers. */
   nextNumber(): number
 }
+
+/** Plugins that are loaded at once from which it pays to optimise later. */
+const manyPlugins = 20
 
 /** Few workers for many isolates, and one more that is kept ready; a plugin that has disturbed others is set apart. */
 export function createWorkerPool({
@@ -34,6 +38,8 @@ export function createWorkerPool({
   /** Started, and nobody's yet. */
   const spares: SharedWorker[] = []
   let spareDue: ScheduledCall | undefined
+  let expected = 0
+  let optimizeAsUsual = (): void => undefined
   let closing = false
 
   function start(): SharedWorker {
@@ -108,6 +114,8 @@ export function createWorkerPool({
   return {
     async expect(isolates) {
       if (closing) return
+      expected = isolates
+      optimizeAsUsual()
       const wanted = Math.max(workersAtFirst(rules, isolates) - workers.size, 0)
       for (let missing = wanted - spares.length; missing > 0; missing -= 1) startSpare()
       await closeAll(spares.splice(workers.size === 0 ? wanted : Math.max(wanted, 1)))
@@ -117,6 +125,10 @@ export function createWorkerPool({
       if (apart.get(source.id) === source.version || needsItsOwn(source.limits))
         return own.take(isolate, source)
       versions.set(source.id, source.version)
+      if (expected >= manyPlugins) {
+        expected = 0
+        optimizeAsUsual = delayOptimization()
+      }
       const worker = workerFor()
       worker.isolates.set(isolate, source.id)
       const { thread } = worker
@@ -136,6 +148,7 @@ export function createWorkerPool({
     takeOwn: own.takeOwn,
     async close() {
       closing = true
+      optimizeAsUsual()
       spareDue?.cancel()
       const all = [...workers.values(), ...spares.splice(0)]
       workers.clear()
