@@ -5,7 +5,7 @@ import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.t
 import { pluginStates } from '../../src/schema/plugin/plugin.ts'
 import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
 import type { JournalEvent } from '../../src/web/base/types.ts'
-import { detailOf, eventInWords, stateInWords } from '../../src/web/base/words.ts'
+import { dateTimeOf, detailOf, eventInWords, stateInWords, timeOf } from '../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
   const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]
@@ -21,6 +21,14 @@ test('each state of a plugin and of the host is called by plain words', () => {
     states.filter((state) => stateInWords(state) === state),
     [],
   )
+})
+
+test('midnight is 0 o’clock, also where the language is American English', () => {
+  const soonAfter = new Date(2026, 0, 1, 0, 5, 7).getTime()
+  for (const words of [timeOf(soonAfter), dateTimeOf(soonAfter)]) {
+    assert.match(words, /07/)
+    assert.doesNotMatch(words, /24/)
+  }
 })
 
 const placements: [placement: Parameters<typeof placementInWords>[0], words: string][] = [

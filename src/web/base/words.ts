@@ -108,12 +108,12 @@ export function detailOf(event: JournalEvent): string {
   return typeof name === 'string' ? name : ''
 }
 
-/** Made once: a formatter is far dearer than what it does. */
-const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hour12: false })
+/** Made once: a formatter is far dearer than what it does. With `hour12: false` some languages call midnight 24 o'clock. */
+const timeFormat = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium', hourCycle: 'h23' })
 const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
   dateStyle: 'medium',
   timeStyle: 'medium',
-  hour12: false,
+  hourCycle: 'h23',
 })
 
 /** For sorting what people read. Made once, too: hundreds of names are sorted whenever one changes. */
