@@ -137,7 +137,7 @@ async function ask<T>(
   try {
     answer = await fetch(addressOf(path), {
       method,
-      signal: abort === undefined ? deadline : AbortSignal.any([abort, deadline]),
+      signal: abort === undefined ? deadline : eitherOf(abort, deadline),
       headers: { ...headers, ...(body === undefined ? {} : { 'Content-Type': 'application/json' }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     })
@@ -161,6 +161,16 @@ async function ask<T>(
     ...(problem.errors === undefined ? {} : { errors: problem.errors }),
     ...(Number.isNaN(seconds) ? {} : { retryAfter: seconds * 1_000 }),
   })
+}
+
+/** `AbortSignal.any` is not there in the oldest browsers that these pages are for. */
+function eitherOf(...signals: readonly AbortSignal[]): AbortSignal {
+  const either = new AbortController()
+  for (const one of signals) {
+    if (one.aborted) either.abort()
+    else one.addEventListener('abort', () => either.abort(), { signal: either.signal })
+  }
+  return either.signal
 }
 
 export async function get<T>(path: string, abort?: AbortSignal): Promise<T> {

@@ -52,13 +52,11 @@ export function followLinks(): void {
     if (!plain || event.defaultPrevented || !(event.target instanceof Element)) return
     const link = event.target.closest('a')
     if (link === null || link.target !== '' || link.hasAttribute('download')) return
-    // In a document of a plugin it may be a mere name, or lead nowhere.
-    if (!URL.canParse(link.href)) return
-    const url = new URL(link.href)
-    const path = url.origin === location.origin ? pathAt(url.pathname) : undefined
+    // In a document of a plugin it may be a mere name, or lead nowhere: then its origin is empty.
+    const path = link.origin === location.origin ? pathAt(link.pathname) : undefined
     if (path === undefined || /^\/(api|assets|metrics)\b/.test(path)) return
-    if (url.hash !== '' && url.pathname === location.pathname) return
+    if (link.hash !== '' && link.pathname === location.pathname) return
     event.preventDefault()
-    go(path + url.search)
+    go(path + link.search)
   })
 }

@@ -12,11 +12,19 @@ function stored(): Theme {
 
 export const theme = signal<Theme>(stored())
 
+/** `light-dark()` of CSS would know by itself, but is not there in the oldest browsers that these pages are for. */
+const systemDark = matchMedia('(prefers-color-scheme: dark)')
+const isSystemDark = signal(systemDark.matches)
+
 export function applyTheme(): void {
+  systemDark.addEventListener('change', ({ matches }) => {
+    isSystemDark.value = matches
+  })
   effect(() => {
     if (theme.value === 'system') localStorage.removeItem(key)
     else localStorage.setItem(key, theme.value)
-    document.documentElement.dataset['theme'] = theme.value
+    const ofSystem = isSystemDark.value ? 'dark' : 'light'
+    document.documentElement.dataset['theme'] = theme.value === 'system' ? ofSystem : theme.value
   })
 }
 
