@@ -40,6 +40,7 @@ export interface View {
   /** In pixels. */
   width: number
   reducedMotion?: boolean
+  locale?: string
 }
 
 export interface WatchedPage {
@@ -55,14 +56,14 @@ export async function openPage(
   context: Pick<TestContext, 'after'>,
   browser: Browser,
   baseURL: string,
-  { theme, width, reducedMotion = false }: View,
+  { theme, width, reducedMotion = false, locale = 'en-GB' }: View,
 ): Promise<WatchedPage> {
   const browsing = await browser.newContext({
     baseURL,
     colorScheme: theme,
     viewport: { width, height: width < 600 ? 844 : 900 },
     reducedMotion: reducedMotion ? 'reduce' : 'no-preference',
-    locale: 'en-GB',
+    locale,
   })
   context.after(() => browsing.close())
   browsing.setDefaultTimeout(appearTime)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withPoint } from '../../src/web/base/typed-number.ts'
 import { type Field, hasLines, typedValue } from '../../src/web/plugin/field-text.ts'
 
 const field = (more: Partial<Field>): Field =>
@@ -30,13 +31,28 @@ for (const [title, more, value, expected] of lines) {
   })
 }
 
+test('a decimal comma is a point where the language has one, and a mistake elsewhere', () => {
+  assert.equal(withPoint('-1,5', ','), '-1.5')
+  assert.equal(withPoint('1,000', '.'), '1,000')
+})
+
 const typed: [title: string, field: Partial<Field>, text: string, expected: unknown][] = [
   ['an empty text without a default is no value', {}, '', undefined],
   ['an empty text over a default is stored', { default: 'kitchen' }, '', ''],
   ['an empty number over a default is no value', { type: 'number', default: 5 }, '', undefined],
   ['an empty secret over a default is no value', { secret: true, default: 'x' }, '', undefined],
   ['a number is a number', { type: 'number' }, '1.5', 1.5],
-  ['a number that is still being typed stays text', { type: 'number' }, '1.', '1.'],
+  ['a number that is still being typed is one', { type: 'number' }, '1.', 1],
+  ['zeros behind a number say nothing', { type: 'number' }, '-0.250', -0.25],
+  ['a number may begin with its point', { type: 'number' }, '-.5', -0.5],
+  ['a hundred has its zeros', { type: 'integer' }, '100', 100],
+  [
+    'more digits than a number has stay text',
+    { type: 'integer' },
+    '12345678901234567890',
+    '12345678901234567890',
+  ],
+  ['what is no number stays text', { type: 'number' }, '1,000', '1,000'],
   ['digits of a text stay text', {}, '15', '15'],
 ]
 

@@ -2,7 +2,7 @@
 export type InputKind =
   | { kind: 'switch' }
   | { kind: 'slider'; min: number; max: number; step: number }
-  | { kind: 'number' }
+  | { kind: 'number'; min?: number | undefined }
   | { kind: 'choice'; options: readonly string[] }
   /** Each sends its value; nothing shows which was the last. */
   | { kind: 'buttons'; buttons: readonly { value: boolean | string; label: string }[] }
@@ -15,7 +15,7 @@ const sliderSteps = 1_000
 
 /** A slider where both bounds are known and it makes sense, else a field for a number. */
 export function numberInput(min: number | undefined, max: number | undefined, step?: number): InputKind {
-  if (min === undefined || max === undefined || max <= min) return { kind: 'number' }
+  if (min === undefined || max === undefined || max <= min) return { kind: 'number', min }
   const each = step ?? (max - min <= 1 ? 0.01 : 1)
-  return (max - min) / each > sliderSteps ? { kind: 'number' } : { kind: 'slider', min, max, step: each }
+  return (max - min) / each > sliderSteps ? { kind: 'number', min } : { kind: 'slider', min, max, step: each }
 }

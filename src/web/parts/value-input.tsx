@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { numberKeys, withPoint } from '../base/typed-number.ts'
 import { inputText, valueText } from '../base/words.ts'
 import type { InputKind } from './input-kind.ts'
 import { Switch } from './switch.tsx'
@@ -99,7 +100,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
         >
           <input
             aria-label={label}
-            inputMode={input.kind === 'number' ? 'decimal' : 'text'}
+            inputMode={input.kind === 'number' ? numberKeys(input.min) : 'text'}
             autocomplete="off"
             value={typed ?? known}
             onInput={({ currentTarget }) => show(currentTarget.value)}
@@ -118,7 +119,7 @@ function isOn(value: unknown): boolean {
 
 /** What is no number goes to the host as it is, which says what is wrong with it. */
 function numberOf(text: string): unknown {
-  const number = Number(text)
+  const number = Number(withPoint(text))
   return text.trim() !== '' && Number.isFinite(number) ? number : text
 }
 

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { numberKeys } from '../base/typed-number.ts'
 import type { Field } from '../base/types.ts'
 import { inputText, valueText } from '../base/words.ts'
 import { Switch } from '../parts/switch.tsx'
@@ -65,6 +66,16 @@ function BooleanInput({ field, value, onChange }: FieldInputProps) {
   return <Switch label={field.label} on={on} onChange={onChange} />
 }
 
+/** What was typed stays as it is while it stands for the value, as `1,50` does for 1.5; answers what another text stands for. */
+function useTyped(field: Field, value: unknown): [text: string, type: (text: string) => unknown] {
+  const [typed, setTyped] = useState('')
+  function type(text: string): unknown {
+    setTyped(text)
+    return typedValue(field, text)
+  }
+  return [typed !== '' && typedValue(field, typed) === value ? typed : inputText(value), type]
+}
+
 function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
   return (
     <textarea
@@ -82,19 +93,20 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
 
 function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldInputProps) {
   const { suggestions, load } = useSuggestions(field)
+  const [text, type] = useTyped(field, value)
   const list = field.suggest === null ? {} : { list: `${id}-suggestions`, onFocus: load }
   const input = (
     <input
       id={id}
       {...list}
-      value={inputText(value)}
+      value={text}
       placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
-      inputMode={isNumeric(field) ? 'decimal' : 'text'}
+      inputMode={isNumeric(field) ? numberKeys(field.min) : 'text'}
       autocomplete="off"
       spellcheck={false}
       aria-describedby={field.unit === null ? describedBy : `${id}-unit ${describedBy}`}
       aria-invalid={invalid}
-      onInput={({ currentTarget }) => onChange(typedValue(field, currentTarget.value))}
+      onInput={({ currentTarget }) => onChange(type(currentTarget.value))}
     />
   )
   return (
@@ -117,7 +129,8 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
   // What is cleared again is what is stored, be it since this form was opened.
   const before = useRef<string | undefined>(undefined)
   if (storedSecret) before.current = hiddenValue
-  const text = storedSecret ? '' : inputText(value)
+  const [typed, type] = useTyped(field, value)
+  const text = storedSecret ? '' : typed
   return (
     <div class="secret">
       <input
@@ -129,7 +142,7 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
         aria-describedby={describedBy}
         aria-invalid={invalid}
         onInput={({ currentTarget }) =>
-          onChange(currentTarget.value === '' ? before.current : typedValue(field, currentTarget.value))
+          onChange(currentTarget.value === '' ? before.current : type(currentTarget.value))
         }
       />
       <button

@@ -1,3 +1,4 @@
+import { withPoint } from '../base/typed-number.ts'
 import type { Field } from '../base/types.ts'
 
 export type { Field }
@@ -25,7 +26,11 @@ export function isNumeric({ type }: Field): boolean {
  */
 export function typedValue(field: Field, text: string): unknown {
   if (text === '') return isNumeric(field) || field.secret || field.default === null ? undefined : ''
-  const number = Number(text)
-  // `1.` and `1.50` would change under the fingers.
-  return isNumeric(field) && String(number) === text.trim() ? number : text
+  if (!isNumeric(field)) return text
+  const plain = withPoint(text).trim()
+  const number = Number(plain)
+  const digits = plain.replaceAll(/\D/g, '').length
+  // `1.` and `1.50` are numbers, too, but not what has more digits than one keeps.
+  const isOne = /^-?\d*(?:\.\d*)?$/.test(plain) && digits > 0 && digits <= 15
+  return Number.isFinite(number) && (isOne || String(number) === plain) ? number : text
 }

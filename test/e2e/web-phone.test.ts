@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { until } from '../helpers/until.ts'
+import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+
+/** What one types on a phone, whose keys for numbers and whose way to show a small field are its own. */
+
+const open = useBrowser()
+
+const valve = {
+  id: 'valve',
+  lua: 'Plugin:new("valve")',
+  manifest: {
+    name: 'Valve',
+    configSchema: [
+      { key: 'offset', type: 'number', label: 'Offset' },
+      { key: 'factor', type: 'number', label: 'Factor', min: 0 },
+      { key: 'lines', type: 'text', label: 'Lines' },
+      { key: 'mode', label: 'Mode', enum: ['slow', 'fast'] },
+    ],
+  },
+}
+
+test(
+  'with the keys of a phone in German a number has a comma, and may be below zero',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [valve] })
+    await install(host, '@fixtures/valve')
+    const { page, faults } = await open(context, host, { theme: 'light', width: 390, locale: 'de-DE' })
+    await page.goto('/plugins/@fixtures/valve/settings')
+    const offset = page.getByRole('textbox', { name: 'Offset' })
+    const factor = page.getByRole('textbox', { name: 'Factor' })
+    // The keys for `decimal` have no minus.
+    assert.equal(await offset.getAttribute('inputmode'), 'text')
+    assert.equal(await factor.getAttribute('inputmode'), 'decimal')
+    await offset.pressSequentially('-0,25')
+    await factor.pressSequentially('1,50')
+    assert.deepEqual([await offset.inputValue(), await factor.inputValue()], ['-0,25', '1,50'])
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    const config = async () => (await host.request('GET', '/api/plugins/@fixtures/valve')).body.config
+    await until('the settings', async () => (await config()).offset !== undefined)
+    assert.deepEqual(await config(), { offset: -0.25, factor: 1.5 })
+    assert.deepEqual(faults, [])
+  },
+)
