@@ -44,3 +44,21 @@ test(
     assert.deepEqual(faults, [])
   },
 )
+
+test('no field has letters so small that Safari would make the page larger', options, async (context) => {
+  const host = await lampHost(context, { plugins: [valve] })
+  await install(host, '@fixtures/valve')
+  const { page } = await open(context, host, { theme: 'light', width: 390 })
+  for (const path of ['/plugins/@fixtures/valve/settings', '/catalog', '/repositories']) {
+    await page.goto(path)
+    await page.locator('input').first().waitFor()
+    const sizes = await page.evaluate<number[]>(
+      `[...document.querySelectorAll('input, select, textarea')].map((one) => parseFloat(getComputedStyle(one).fontSize))`,
+    )
+    assert.deepEqual(
+      sizes.filter((size) => size < 16),
+      [],
+      path,
+    )
+  }
+})
