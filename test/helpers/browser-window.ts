@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import { type Browser, type BrowserContext, chromium } from 'playwright-core'
@@ -11,10 +13,13 @@ export const plainName = 'lupine.test'
 
 /**
  * One window of a browser, whose pages are its tabs: one can be seen (`bringToFront`), and the others are in the background.
- * In a browser that Playwright itself starts, every page takes itself for the one that can be seen.
+ * In a browser that Playwright itself starts, every page takes itself for the one that can be seen. `preferences`: what somebody
+ * has set in the browser.
  */
-export async function openWindow(context: TestContext): Promise<BrowserContext> {
+export async function openWindow(context: TestContext, preferences: object = {}): Promise<BrowserContext> {
   const profile = await temporaryDirectory(context)
+  await mkdir(join(profile, 'Default'))
+  await writeFile(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences))
   const child = spawn(
     executable,
     [

@@ -1,4 +1,5 @@
 import { effect, signal } from '@preact/signals'
+import { keepText, keptText } from './storage.ts'
 
 /** Light or dark: as the system has it, until somebody chooses. */
 export type Theme = 'system' | 'light' | 'dark'
@@ -6,7 +7,7 @@ export type Theme = 'system' | 'light' | 'dark'
 const key = 'theme'
 
 function stored(): Theme {
-  const value = localStorage.getItem(key)
+  const value = keptText('localStorage', key)
   return value === 'light' || value === 'dark' ? value : 'system'
 }
 
@@ -21,8 +22,7 @@ export function applyTheme(): void {
     isSystemDark.value = matches
   })
   effect(() => {
-    if (theme.value === 'system') localStorage.removeItem(key)
-    else localStorage.setItem(key, theme.value)
+    keepText('localStorage', key, theme.value === 'system' ? null : theme.value)
     const ofSystem = isSystemDark.value ? 'dark' : 'light'
     document.documentElement.dataset['theme'] = theme.value === 'system' ? ofSystem : theme.value
   })

@@ -25,6 +25,10 @@ export function LoginPage({ onDone }: { onDone(): void }) {
 
   const { submit, failure } = useSubmit(async () => {
     await send('POST', '/api/session', { token })
+    if (!(await session()).authenticated)
+      throw new Error(
+        'The token is right, but this browser keeps no cookie of this host: let it, and log in again.',
+      )
     go()
   })
 

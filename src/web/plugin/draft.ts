@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { basePath } from '../base/address.ts'
+import { keepText, keptText } from '../base/storage.ts'
 import type { Field, Plugin } from '../base/types.ts'
 import { type Values, withMember } from './setting-places.ts'
 
@@ -27,7 +28,7 @@ export function draftOf(id: string): Draft {
 }
 
 function stored(id: string): Draft {
-  const text = sessionStorage.getItem(storageKey(id))
+  const text = keptText('sessionStorage', storageKey(id))
   if (text === null) return nothing
   const entries = JSON.parse(text) as [string, { value?: unknown }][]
   return new Map(entries.map(([key, { value }]) => [key, value]))
@@ -37,8 +38,7 @@ export function setDraft(plugin: Plugin, draft: Draft): void {
   drafts.value = new Map(drafts.peek()).set(plugin.id, draft)
   const secrets = new Set(plugin.fields.filter(holdsSecret).map(({ key }) => key))
   const open = [...draft].filter(([key]) => !secrets.has(key)).map(([key, value]) => [key, { value }])
-  if (open.length === 0) sessionStorage.removeItem(storageKey(plugin.id))
-  else sessionStorage.setItem(storageKey(plugin.id), JSON.stringify(open))
+  keepText('sessionStorage', storageKey(plugin.id), open.length === 0 ? null : JSON.stringify(open))
 }
 
 /** Whether it is a secret, or something within it is. */
