@@ -43,6 +43,25 @@ describe('tables', () => {
     )
   })
 
+  test('`pairs` goes through a list from its beginning, however long it is and whatever is beside it', () => {
+    assert.deepEqual(
+      evaluate(`
+        local function order(list)
+          local keys = {}
+          for key in pairs(list) do keys[#keys + 1] = tostring(key) end
+          return table.concat(keys, ' ')
+        end
+        local function listOf(...) return { ... } end
+        local counted, inOrder = 0, true
+        for key in pairs({ ${Array.from({ length: 120 }, (_, index) => index).join()} }) do
+          counted = counted + 1
+          inOrder = inOrder and key == counted
+        end
+        return order({ 'a', 'b', 'c' }), order({ x = 1, 'a', 'b' }), order(listOf(1, nil, 3, 4)), counted, inOrder`),
+      ['1 2 3', 'x 1 2', '1 3 4', 120, true],
+    )
+  })
+
   test('a list that is made with holes is as long as it was made, and `unpack` hands on all of it', () => {
     assert.deepEqual(
       evaluate(`

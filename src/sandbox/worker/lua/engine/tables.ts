@@ -75,13 +75,16 @@ function hashOf({ type, value }: TaggedValue): unknown {
   return type === lightTag ? `#${String(value)}` : value
 }
 
-function add(table: Fields, hash: unknown, key: TaggedValue, value: TaggedValue): void {
+/** Behind all others, or in front of `next`. */
+function add(table: Fields, hash: unknown, key: TaggedValue, value: TaggedValue, next?: TableEntry): void {
   table.removed = undefined
   table.removedObjects = undefined
-  const entry: TableEntry = { key, value, p: table.l, n: undefined }
-  if (table.l === undefined) table.f = entry
-  else table.l.n = entry
-  table.l = entry
+  const before = next === undefined ? table.l : next.p
+  const entry: TableEntry = { key, value, p: before, n: next }
+  if (before === undefined) table.f = entry
+  else before.n = entry
+  if (next === undefined) table.l = entry
+  else next.p = entry
   table.strong.set(hash, entry)
 }
 
@@ -142,7 +145,24 @@ function copyFields(table: Fields): void {
   }
 }
 
-function put(table: Fields, hash: unknown, type: number, key: unknown, value: TaggedValue): void {
+/** The next element of a list, past holes; of those that the machine sets in one step, which are 50. */
+function elementAfter({ strong, reach }: Fields, key: number): TableEntry | undefined {
+  const last = Math.min(reach, key + 50)
+  for (let next = key + 1; next <= last; next += 1) {
+    const entry = strong.get(next)
+    if (entry !== undefined) return entry
+  }
+  return undefined
+}
+
+function put(
+  table: Fields,
+  hash: unknown,
+  type: number,
+  key: unknown,
+  value: TaggedValue,
+  position?: number,
+): void {
   if (table.fill !== undefined) materialize(table)
   if (table.isShared) copyFields(table)
   if (value.type === nilTag) {
@@ -150,8 +170,10 @@ function put(table: Fields, hash: unknown, type: number, key: unknown, value: Ta
     return
   }
   const entry = table.strong.get(hash)
-  if (entry === undefined) add(table, hash, new TValue(type, key), new TValue(value.type, value.value))
-  else {
+  if (entry === undefined) {
+    const next = position === undefined ? undefined : elementAfter(table, position)
+    add(table, hash, new TValue(type, key), new TValue(value.type, value.value), next)
+  } else {
     entry.value.type = value.type
     entry.value.value = value.value
   }
@@ -212,10 +234,10 @@ Object.assign(tables, {
     return table.strong.get(textHash(key))?.value ?? nothing
   },
   luaH_setint(table: Fields, key: number, value: TaggedValue): void {
-    // A list is made from its end, and taken back from there.
+    // A list is made from its end, and taken back from there; `pairs` goes through it from its beginning, as in Lua.
     if (value.type !== nilTag) table.reach = Math.max(table.reach, key)
     else if (key === table.reach) table.reach = key - 1
-    put(table, key, integerTag ?? 0, key, value)
+    put(table, key, integerTag ?? 0, key, value, key)
   },
   luaH_getn: lengthOf,
   /** Metamethods that were absent may be there now. */
