@@ -23,9 +23,22 @@ describe('string.pack', () => {
 
   test('what does not fit is an error', () => {
     assert.throws(() => evaluate('return string.pack("I1", 256)'), /does not fit/)
+    assert.throws(() => evaluate('return string.pack("i8", 2^63)'), /does not fit/)
+    assert.throws(() => evaluate('return string.pack("I8", 0/0)'), /does not fit/)
     assert.throws(() => evaluate('return string.unpack("I4", "abc")'), /data string too short/)
     assert.throws(() => evaluate('return string.pack("c999999999", "")'), /too long|not enough memory/)
     assert.throws(() => evaluate('return string.pack("y", 1)'), /invalid format option 'y'/)
+  })
+
+  test('an integer of eight bytes is not cut at 2^53', () => {
+    const nanoseconds = 1_735_570_200_123_456_768
+    assert.deepEqual(
+      evaluate(`
+        local function back(format, value) return (string.unpack(format, string.pack(format, value))) end
+        return back("<i8", ${nanoseconds}), back(">I8", 2^63), back("<i8", -2^63), back("<j", 2^53),
+          string.pack(">I8", -1) == ("\\255"):rep(8)`),
+      [nanoseconds, 2 ** 63, -(2 ** 63), 2 ** 53, true],
+    )
   })
 
   test('an integer of six bytes comes back in both orders', () => {

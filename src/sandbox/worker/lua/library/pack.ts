@@ -14,7 +14,7 @@ export function packFunctions({ stringLimit }: LibraryContext): Record<string, R
 /** The bytes of an integer in two's complement; `BigInt` beyond what 32-bit operations can do. */
 function integerBytes(value: number, { size, little }: PackOption): Uint8Array {
   const bytes = new Uint8Array(size)
-  let rest = BigInt(Math.trunc(value))
+  let rest = BigInt(value)
   for (let index = 0; index < size; index += 1) {
     bytes[little ? index : size - 1 - index] = Number(rest & 0xffn)
     rest >>= 8n
@@ -42,11 +42,15 @@ function readFloat(bytes: Uint8Array, { size, little }: PackOption): number {
   return size === 4 ? view.getFloat32(0, little) : view.getFloat64(0, little)
 }
 
-function checkRange(L: LuaState, argument: number, value: number, { kind, size }: PackOption): void {
+/** Not by `luaL_checkinteger`, for which a number beyond 2^53 is the largest place there is. */
+function checkInteger(L: LuaState, argument: number, { kind, size }: PackOption): number {
+  const value = Math.trunc(auxiliary.luaL_checknumber(L, argument))
   const half = 2 ** (size * 8 - 1)
-  const fits = kind === 'signed' ? value >= -half && value < half : value >= 0 && value < 2 * half
   // A negative number as the unsigned one of the same 64 bits is what Lua 5.3 does.
-  if (!fits && size < 8) auxiliary.luaL_argerror(L, argument, fromLatin1('integer does not fit its size'))
+  const least = kind === 'unsigned' && size < 8 ? 0 : -half
+  const fits = value >= least && value < (kind === 'signed' ? half : 2 * half)
+  if (!fits) auxiliary.luaL_argerror(L, argument, fromLatin1('integer does not fit its size'))
+  return value
 }
 
 function pack(L: LuaState, stringLimit: number): number {
@@ -67,9 +71,7 @@ function pack(L: LuaState, stringLimit: number): number {
     }
     argument += 1
     if (option.kind === 'signed' || option.kind === 'unsigned') {
-      const value = auxiliary.luaL_checkinteger(L, argument)
-      checkRange(L, argument, value, option)
-      add(integerBytes(value, option))
+      add(integerBytes(checkInteger(L, argument, option), option))
     } else if (option.kind === 'float') {
       add(floatBytes(auxiliary.luaL_checknumber(L, argument), option))
     } else addText(L, argument, option, add)
