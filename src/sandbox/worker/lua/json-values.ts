@@ -14,11 +14,15 @@ export const deepest = 100
  */
 const mostValues = 250_000
 
-/** Tables that were made from `[]`: they stay arrays while they are empty. */
-const emptyArrays = new WeakSet<LuaTable>()
+/**
+ * How long tables were made, of those that an array without values or with null was made into: they stay arrays, though
+ * nothing in Lua says so.
+ */
+const arrayLengths = new WeakMap<LuaTable, number>()
 
 /**
- * A copy as JSON: strings decoded as UTF-8, a table with keys 1 to n as an array, any other as an object.
+ * A copy as JSON: strings decoded as UTF-8, a table with keys 1 to n, or that was made from an array with null, as an
+ * array, any other as an object.
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
  * table that contains itself, and for one that is too deep or too large: `budget` counts as `approximateSize` does.
  */
@@ -65,28 +69,35 @@ function jsonOf(value: LuaValue | string, parents: LuaTable[], copying: Copying)
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)
   const entries = value.textEntries()
-  copying.left -= entries.length
+  const length = arrayLength(value, entries)
+  const count = length ?? entries.length
+  copying.left -= count
   if (copying.left < 0) throw new Error(`the table has more than ${mostValues} values`)
-  copying.budget.spend(entries.length * valueOverhead)
-  const result = isArray(value, entries)
-    ? arrayOf(entries, parents, copying)
-    : objectOf(entries, parents, copying)
+  copying.budget.spend(count * valueOverhead)
+  const result =
+    length === undefined ? objectOf(entries, parents, copying) : arrayOf(length, entries, parents, copying)
   parents.pop()
   return result
 }
 
 type Entries = [key: LuaValue | string, value: LuaValue | string][]
 
-function isArray(table: LuaTable, entries: Entries): boolean {
-  if (entries.length === 0) return emptyArrays.has(table)
-  // Different whole numbers, none below 1 and none above their count, are exactly 1 to n.
-  return entries.every(
-    ([key]) => typeof key === 'number' && Number.isInteger(key) && key >= 1 && key <= entries.length,
-  )
+/** Undefined for what is no array. */
+function arrayLength(table: LuaTable, entries: Entries): number | undefined {
+  const made = arrayLengths.get(table)
+  if (entries.length === 0) return made
+  let length = made ?? 0
+  // Without nulls: different whole numbers, none below 1 and none above their count, are exactly 1 to n.
+  const most = length + entries.length
+  for (const [key] of entries) {
+    if (typeof key !== 'number' || !Number.isInteger(key) || key < 1 || key > most) return undefined
+    length = Math.max(length, key)
+  }
+  return length
 }
 
-function arrayOf(entries: Entries, parents: LuaTable[], copying: Copying): Json {
-  const values: Json[] = new Array<Json>(entries.length).fill(null)
+function arrayOf(length: number, entries: Entries, parents: LuaTable[], copying: Copying): Json {
+  const values: Json[] = new Array<Json>(length).fill(null)
   for (const [key, value] of entries) {
     // A place in an array cannot be left out.
     if (typeof key === 'number') values[key - 1] = jsonOf(value, parents, copying) ?? null
@@ -115,7 +126,7 @@ function keyText(key: LuaValue | string, copying: Copying): string | undefined {
   return typeof key === 'boolean' ? String(key) : undefined
 }
 
-/** A fresh Lua value. Null is nil, and so an absent key. Throws `Error` for what is too deep. */
+/** A fresh Lua value. Null is nil, and so an absent key or a hole. Throws `Error` for what is too deep. */
 export function fromJson(runtime: LuaRuntime, json: Json | undefined): LuaValue {
   return valueOf(runtime, json, 0)
 }
@@ -136,7 +147,7 @@ function valueOf(runtime: LuaRuntime, json: Json | undefined, depth: number): Lu
 function tableOf(runtime: LuaRuntime, json: Json[] | JsonObject, depth: number): LuaTable {
   if (depth >= deepest) throw new Error(`the value is nested more than ${deepest} levels deep`)
   const table = runtime.newTable()
-  if (Array.isArray(json) && json.length === 0) emptyArrays.add(table)
+  if (Array.isArray(json) && (json.length === 0 || json.includes(null))) arrayLengths.set(table, json.length)
   return table
 }
 

@@ -71,7 +71,10 @@ class TableReference implements LuaTable {
   set(key: TableKey, value: LuaValue): void {
     const { toTagged, keyOf, passed } = this.#convert
     passed(1)
-    rawSet(this.#state, this.#table, keyOf(key), toTagged(value))
+    // A list may have holes, and is as long as it was made.
+    if (typeof key === 'number' && key > 0 && (key | 0) === key)
+      tables.luaH_setint(this.#table, key, toTagged(value))
+    else rawSet(this.#state, this.#table, keyOf(key), toTagged(value))
     tables.invalidateTMcache(this.#table)
   }
 
