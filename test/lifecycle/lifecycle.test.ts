@@ -240,6 +240,23 @@ test('an update that does not run goes back by itself, to the files and the conf
   ])
 })
 
+test('the log of a plugin tells why an update did not stay, also when its settings do not fit', async (context) => {
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  const configSchema = [{ key: 'address', type: 'string', required: true }]
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', ''), manifest: { configSchema } }])
+  assert.equal((await command(host, 'x/update', {})).version, '1.0.0')
+  const { logs } = (await host.request('GET', '/api/plugins/x/logs?level=warn')).body
+  assert.deepEqual(
+    logs.map(({ level, message }: Record<string, string>) => `${level} ${message}`),
+    [
+      'error The plugin could not be loaded: The configuration of @fixtures/x cannot be used: /config/address is required.',
+      'warn The update to 2.0.0 does not run, so 1.0.0 returns',
+    ],
+  )
+})
+
 test('a rollback that names no version does not go to one that did not run', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')

@@ -20,7 +20,7 @@ export interface Rollbacks {
 }
 
 export function createRollbacks(context: LifecycleContext, loader: Loader): Rollbacks {
-  const { journal, directory, manifests, logger } = context
+  const { journal, effects, directory, manifests, logger } = context
   const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
   /** Plugins that are to go back to the version before an update. */
   const returning = new Set<string>()
@@ -88,6 +88,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       returning.add(id)
       await rollBack(id, { reason, automatic: true }, 'supervisor')
       returning.delete(id)
+      effects.say(id, 'warn', `The update to ${version} does not run, so ${before.version} returns`)
       await loadIfEnabled(id, 'rollback', 'supervisor')
       return true
     },
