@@ -6,6 +6,7 @@ import { createHostEnvironment } from '../../src/lifecycle/permissions/plugin-en
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import { visibleIsolateErrorCodes } from '../../src/sandbox/isolate.ts'
+import { optionNames } from '../../src/sandbox/worker/plugin-api/option-names.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
 import { objectBytesLimit } from '../../src/sandbox/worker/plugin-api/values/objects.ts'
 import { fieldDefinitions } from '../../src/schema/manifest/field-definition.ts'
@@ -232,6 +233,12 @@ for (const [heading, className] of [
 ] as const) {
   test(`the guide and the stub name the same "${heading}"`, () => {
     assert.deepEqual(namesUnder(heading), inStub(className))
+  })
+}
+
+for (const [what, names] of Object.entries(optionNames)) {
+  test(`the guide names the same options of ${what} as the code knows`, () => {
+    assert.deepEqual(namesUnder(`Options of ${what}`), [...names].sort())
   })
 }
 

@@ -18,6 +18,7 @@ import { createOutsideCalls } from './limits/outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
 import { bytesFor, createForeignCallers } from './limits/foreign-callers.ts'
 import { createMethods } from './plugin-api/methods.ts'
+import { createOptionCheck } from './plugin-api/option-names.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { startPlugin, type StartFailure } from './plugin-start.ts'
@@ -81,6 +82,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor)
+  const checkOptions = createOptionCheck(log)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox((error) => log.failure('delivery', error))
   const later = (task: () => void): void => {
@@ -188,7 +190,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     later,
     ask: (question) => ask(question, (found) => found),
     askNow: (question) => askNow(question, (found) => found),
-    ...createMethods({ foreignCallers, implement }),
+    checkOptions,
+    ...createMethods({ foreignCallers, implement, checkOptions }),
     tables,
     implement,
     refuseForeignCall: (foreignCaller, permission, value) =>

@@ -1,5 +1,5 @@
 import type { LuaValue } from '../lua/lua-value.ts'
-import type { CallerAwareFunction, CallerAwareSteps } from '../limits/foreign-callers.ts'
+import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
 
@@ -7,21 +7,28 @@ import { isTable, typeName } from '../lua/arguments.ts'
 export function createMethods({
   foreignCallers,
   implement,
-}: Pick<PluginContext, 'foreignCallers' | 'implement'>): Pick<
+  checkOptions,
+}: Pick<PluginContext, 'foreignCallers' | 'implement' | 'checkOptions'>): Pick<
   PluginContext,
   'addMethod' | 'addCallerAwareMethod' | 'addCallerAwareMethodOfSteps'
 > {
   /** The arguments after the instance. */
-  function withoutSelf(name: string, [self, ...args]: readonly LuaValue[]): LuaValue[] {
-    if (isTable(self)) return args
-    throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
+  function withoutSelf(
+    name: string,
+    foreignCaller: ForeignCaller,
+    [self, ...args]: readonly LuaValue[],
+  ): LuaValue[] {
+    if (!isTable(self))
+      throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
+    checkOptions(`plugin:${name}`, args, foreignCaller)
+    return args
   }
 
   function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
     const full = `plugin:${name}`
     implement(full, () =>
       foreignCallers.method(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, args)),
+        implementation(foreignCaller, ...withoutSelf(name, foreignCaller, args)),
       ),
     )
   }
@@ -30,7 +37,7 @@ export function createMethods({
     const full = `plugin:${name}`
     implement(full, () =>
       foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, args)),
+        implementation(foreignCaller, ...withoutSelf(name, foreignCaller, args)),
       ),
     )
   }

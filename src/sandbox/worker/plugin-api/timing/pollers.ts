@@ -4,13 +4,13 @@ import type { PluginContext } from '../../plugin-context.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import { failureOf } from '../../plugin-log.ts'
 import {
-  functionArgument,
   isFunction,
   isTruthy,
   option,
   optionalNumber,
   optionalText,
   tableArgument,
+  typeName,
 } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { createPoller, type Poller, type PollerStats } from './poller.ts'
@@ -31,7 +31,7 @@ export function installPollers(context: PluginContext): void {
   context.addCallerAwareMethod('poller', (foreignCaller, label, given) => {
     const name = optionalText(label) ?? 'poller'
     const options = tableArgument('poller', 2, given)
-    const onTick = functionArgument('poller', 2, options.get('onTick'))
+    const onTick = taskOf(options)
     const onError = options.get('onError')
     const retry = options.get('retry')
     const attempts = option(retry, 'maxAttempts') ?? option(retry, 'attempts')
@@ -149,6 +149,12 @@ export function installPollers(context: PluginContext): void {
       active.clear()
     },
   })
+}
+
+function taskOf(options: LuaTable): LuaFunction {
+  const task = options.get('onTick')
+  if (isFunction(task)) return task
+  throw new Error(`bad argument #2 to 'poller' (its onTick must be a function, not ${typeName(task)})`)
 }
 
 function milliseconds(value: LuaValue, fallback: number): number {
