@@ -41,6 +41,10 @@ function sha256(path) {
   }
 }
 
+/** A short id or a full one, and a version, which a host fills up to three numbers. */
+const idPattern = /^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/
+const versionPattern = /^v?\d+(\.\d+){0,2}([-+].+)?$/
+
 function entryOf(path) {
   const place = join(folder, path, 'plugin.json')
   const manifest = readJson(place)
@@ -54,6 +58,10 @@ function entryOf(path) {
   // Without them no host takes the entry, and nobody but its users would hear of it.
   const missing = ['id', 'name', 'version'].filter((member) => (manifest[member] ?? '') === '')
   if (missing.length > 0) fail(`${place} has no ${missing.join(' and no ')}; see docs/plugin-api.md`)
+  if (!idPattern.test(manifest.id))
+    fail(`${place} has the id "${manifest.id}": small letters, digits, ".", "_" and "-" are possible`)
+  if (!versionPattern.test(manifest.version))
+    fail(`${place} has the version "${manifest.version}": it must be a semantic version, such as 1.2.3`)
   return {
     id: manifest.id,
     name: manifest.name,

@@ -75,7 +75,7 @@ test('a repository whose files are not there, or no manifests, cannot be indexed
   }
 })
 
-test('a manifest without what every plugin has is not written into an index, where no host would take it', async (t) => {
+test('a manifest without what every plugin has, or with what none can have, is not written into an index, where no host would take it', async (t) => {
   const folder = await temporaryDirectory(t)
   await mkdir(join(folder, 'lamp'))
   await writeFile(join(folder, 'lamp', 'init.lua'), '')
@@ -83,6 +83,14 @@ test('a manifest without what every plugin has is not written into an index, whe
     [{ id: 'lamp', name: 'Lamp' }, /^\S*lamp\/plugin\.json has no version; see \S+\n$/],
     [{ name: '', version: '1.0.0' }, /^\S*lamp\/plugin\.json has no id and no name; .*\n$/],
     [[], /^\S*lamp\/plugin\.json has no id and no name and no version; .*\n$/],
+    [
+      { id: 'My Lamp', name: 'Lamp', version: '1.0.0' },
+      /^\S*plugin\.json has the id "My Lamp": small letters, .*\n$/,
+    ],
+    [
+      { id: 'lamp', name: 'Lamp', version: 'one' },
+      /^\S*plugin\.json has the version "one": .* such as 1\.2\.3\n$/,
+    ],
   ] as const) {
     await writeFile(join(folder, 'lamp', 'plugin.json'), JSON.stringify(manifest))
     const { status, stderr } = run('scripts/index-repository.mjs', folder)
