@@ -43,7 +43,7 @@ function sha256(path) {
 
 /** A short id or a full one, and a version, which a host fills up to three numbers. */
 const idPattern = /^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/
-const versionPattern = /^v?\d+(\.\d+){0,2}([-+].+)?$/
+const versionPattern = /^\s*v?\d+(\.\d+){0,2}([-+]\S*)?\s*$/
 
 function entryOf(path) {
   const place = join(folder, path, 'plugin.json')
