@@ -14,6 +14,7 @@ import type { PluginIdentifier } from '../names/identifier.ts'
 import { parseJsonText } from '../parsing/json-text.ts'
 import { parseLeniently } from '../parsing/lenient.ts'
 import { manifestRules } from './manifest-in-the-wild.ts'
+import { misspeltMembers } from './misspelt-members.ts'
 import { createParser, escapePointer, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
@@ -226,7 +227,7 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
   if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value))
   if (parsed.ok && errors.length === 0) {
     const { value: manifest, warnings } = parsed.value
-    return withWarnings(manifest, [...warnings, ...fieldWarnings(manifest)])
+    return withWarnings(manifest, [...warnings, ...fieldWarnings(manifest), ...misspeltMembers(value, known)])
   }
   throw refuse(`is invalid: ${summary(errors)}.`, errors)
 }
@@ -239,6 +240,8 @@ export function withWarnings(
   if (warnings.length === 0) return manifest
   return { ...manifest, warnings: warnings.slice(0, warningLimit) }
 }
+
+const known = { manifest: Manifest, permissions: Permissions, field: fieldDefinitions.entry }
 
 function fieldWarnings({ configSchema = [], config = {} }: Manifest): ProblemDetail[] {
   return [

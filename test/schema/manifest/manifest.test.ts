@@ -358,6 +358,28 @@ test('lists and objects nest four deep, and each field within has a key of its o
   )
 })
 
+test('a member that nearly is one of a manifest is told, and one of somebody’s own is not', () => {
+  const { warnings } = parseManifest(
+    {
+      ...minimal,
+      ...{ permission: {}, dependancies: ['lamp'], config_schema: [], icon: 'x', keywords: ['a'] },
+      permissions: { host: ['a.example'], network: true },
+      configSchema: [{ key: 'a', requird: true, hint: 'x' }],
+    },
+    clock,
+  )
+  assert.deepEqual(
+    warnings?.map(({ path, message }) => `${path} ${message}`),
+    [
+      '/permission is not known; did you mean: "permissions"?',
+      '/dependancies is not known; did you mean: "dependencies"?',
+      '/config_schema is not known; did you mean: "configSchema"?',
+      '/permissions/host is not known; did you mean: "hosts"?',
+      '/configSchema/0/requird is not known; did you mean: "required"?',
+    ],
+  )
+})
+
 test('what is broken within a field is left out of it, and what is meant well is taken', () => {
   const { configSchema, config, warnings } = parseManifest(
     {

@@ -1,7 +1,7 @@
 import type { PluginContext } from '../plugin-context.ts'
 import type { PluginLog } from '../plugin-log.ts'
 import { isTable } from '../lua/arguments.ts'
-import { closestName } from './values/closest-name.ts'
+import { closestName } from '../../../base/text/closest-name.ts'
 
 const request =
   'url method headers timeout body json form multipart query auth saveCookies maxBody parseJson insecureSkipVerify verifySSL log'

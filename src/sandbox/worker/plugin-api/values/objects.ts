@@ -4,7 +4,7 @@ import { createMakers, roomFor, type ForeignCaller } from '../../limits/foreign-
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTable, textArgument, typeName } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
-import { closestName } from './closest-name.ts'
+import { closestName } from '../../../../base/text/closest-name.ts'
 import { createLiveObjects } from './live-objects.ts'
 import { messageSizeLimit } from '../listeners.ts'
 

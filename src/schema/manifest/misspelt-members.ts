@@ -1,0 +1,45 @@
+import { closestName } from '../../base/text/closest-name.ts'
+import type { ProblemDetail } from '../../base/problem.ts'
+import { isJsonObject, type Json, type JsonObject } from '../../base/text/json.ts'
+import { escapePointer } from '../parsing/parser.ts'
+
+interface Schema {
+  properties: object
+}
+
+/** A short name is close to another one by chance. */
+const shortest = 5
+
+/**
+ * Members that are not known, and nearly are. A manifest may have members of its own, which nobody reads: `permission`
+ * would forbid nothing, without a word.
+ */
+export function misspeltMembers(
+  manifest: JsonObject,
+  known: Record<'manifest' | 'permissions' | 'field', Schema>,
+): ProblemDetail[] {
+  const { permissions, configSchema } = manifest
+  const fields = Array.isArray(configSchema) ? configSchema : []
+  return [
+    ...misspelt(manifest, known.manifest, '', shortest),
+    // Nobody has permissions of their own.
+    ...misspelt(permissions, known.permissions, '/permissions', 1),
+    ...fields.flatMap((field, index) => misspelt(field, known.field, `/configSchema/${index}`, shortest)),
+  ]
+}
+
+function misspelt(
+  value: Json | undefined,
+  { properties }: Schema,
+  path: string,
+  least: number,
+): ProblemDetail[] {
+  if (!isJsonObject(value)) return []
+  const known = Object.keys(properties)
+  return Object.keys(value).flatMap((name) => {
+    if (known.includes(name) || name.length < least) return []
+    const near = closestName(name, known)
+    if (near === undefined) return []
+    return [{ path: `${path}/${escapePointer(name)}`, message: `is not known; did you mean: "${near}"?` }]
+  })
+}
