@@ -12,12 +12,13 @@ if (!partNames.every(isFresh)) {
 }
 
 // npm runs this by way of a shell. Some shells do not pass the signal on with which npm is ended, and nobody would end the host.
+// One that was signalled beside its shell is stopping already: this signal hurries nobody.
 if (process.env.npm_lifecycle_event === 'start') {
   const { ppid } = process
   const watch = setInterval(() => {
     if (process.ppid === ppid) return
     clearInterval(watch)
-    process.kill(process.pid, 'SIGTERM')
+    process.kill(process.pid, 'SIGHUP')
   }, 1_000)
   watch.unref()
 }

@@ -59,16 +59,22 @@ async function start(settings: Settings): Promise<void> {
       process.exit(exitCode.failed)
     }
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  const stop = (signal: NodeJS.Signals): void => {
+    life.stopping = true
+    logger.info('stopping', { signal })
+    // During the start, whatever is being loaded is ended.
+    interrupt.abort()
+    if (life.host !== undefined) void end(life.host)
+  }
+  for (const signal of ['SIGTERM', 'SIGINT'] as const)
     process.on(signal, () => {
       if (life.stopping) process.exit(exitCode.failed)
-      life.stopping = true
-      logger.info('stopping', { signal })
-      // During the start, whatever is being loaded is ended.
-      interrupt.abort()
-      if (life.host !== undefined) void end(life.host)
+      stop(signal)
     })
-  }
+  // Whoever started it is gone: its terminal, which may say so more than once, or the shell of npm. Nobody is in a hurry.
+  process.on('SIGHUP', (signal) => {
+    if (!life.stopping) stop(signal)
+  })
   try {
     life.host = await createHost({
       settings,

@@ -155,27 +155,31 @@ test('the ready line has the addresses, the plugins by state and the time; SIGTE
   assert.equal(JSON.parse(lines.at(-1) ?? '').seq, snapshot.journal.seq)
 })
 
-test('a second signal ends a stop that takes long at once', async (context) => {
-  const directory = await temporaryDirectory(context)
-  const repository = join(await temporaryDirectory(context), 'repository')
-  await writeFixtureRepository(repository, [
-    { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
-  ])
-  await mkdir(directory, { recursive: true })
-  const file = {
-    repositories: [{ name: 'fixtures', url: repository }],
-    plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
-  }
-  await writeFile(join(directory, '.host.json'), JSON.stringify(file))
-  const host = await startHostProcess(directory)
-  context.after(() => host.stop('SIGKILL'))
-  const stopping = new Promise<void>((resolve) => {
-    host.process.stdout?.on('data', (chunk) => String(chunk).includes('"stopping"') && resolve())
+for (const [title, signal, code] of [
+  ['a second signal ends a stop that takes long at once', 'SIGTERM', 1],
+  ['a terminal that is closed ends the host in order, however often it says so', 'SIGHUP', 0],
+] as const) {
+  test(title, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const repository = join(await temporaryDirectory(context), 'repository')
+    await writeFixtureRepository(repository, [
+      { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
+    ])
+    const file = {
+      repositories: [{ name: 'fixtures', url: repository }],
+      plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
+    }
+    await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+    const host = await startHostProcess(directory)
+    context.after(() => host.stop('SIGKILL'))
+    const stopping = new Promise<void>((resolve) => {
+      host.process.stdout?.on('data', (chunk) => String(chunk).includes('"stopping"') && resolve())
+    })
+    host.process.kill(signal)
+    await stopping
+    assert.equal(await host.stop(signal), code)
   })
-  host.process.kill('SIGTERM')
-  await stopping
-  assert.equal(await host.stop('SIGTERM'), 1)
-})
+}
 
 test('a damaged journal stops the start with its place and the command that repairs it, and the repair works', async (context) => {
   const directory = await temporaryDirectory(context)

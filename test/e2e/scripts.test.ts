@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -38,24 +39,41 @@ for (const [line, status, sentence] of wrong) {
   })
 }
 
-test('the host of npm start ends in order with the shell by way of which npm runs it', async (t) => {
-  const directory = await temporaryDirectory(t)
-  const settings = { HOST_DATA_DIR: directory, HOST_HTTP_PORT: '0', HOST_MQTT_PORT: '0' }
-  const shell = spawn('sh', ['-c', '"$0" scripts/start.mjs; true', process.execPath], {
-    cwd: root,
-    env: { PATH: process.env.PATH ?? '', npm_lifecycle_event: 'start', ...settings },
-    stdio: ['ignore', 'pipe', 'inherit'],
+for (const [title, target, signal] of [
+  ['the host of npm start ends in order with the shell by way of which npm runs it', 1, 'SIGKILL'],
+  ['a service manager that signals the shell of npm and the host together cuts no unload off', -1, 'SIGTERM'],
+] as const) {
+  test(title, async (t) => {
+    const directory = await temporaryDirectory(t)
+    const repository = join(await temporaryDirectory(t), 'repository')
+    // Its end takes longer than the host takes to see that the shell is gone.
+    await writeFixtureRepository(repository, [
+      { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
+    ])
+    const file = {
+      repositories: [{ name: 'fixtures', url: repository }],
+      plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
+    }
+    await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+    const settings = { HOST_DATA_DIR: directory, HOST_HTTP_PORT: '0', HOST_MQTT_PORT: '0' }
+    const shell = spawn('sh', ['-c', '"$0" scripts/start.mjs; true', process.execPath], {
+      cwd: root,
+      env: { PATH: process.env.PATH ?? '', npm_lifecycle_event: 'start', ...settings },
+      stdio: ['ignore', 'pipe', 'inherit'],
+      detached: true,
+    })
+    const { pid = 0 } = shell
+    t.after(() => shell.kill('SIGKILL'))
+    let said = ''
+    shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
+    const closed = once(shell.stdout, 'close', { signal: AbortSignal.timeout(60_000) })
+    await until('the host', async () => said.includes('"msg":"ready"'))
+    process.kill(target * pid, signal)
+    // The host has the other end of it, too.
+    await closed
+    assert.match(said, /"msg":"stopped"/)
   })
-  t.after(() => shell.kill('SIGKILL'))
-  let said = ''
-  shell.stdout.setEncoding('utf8').on('data', (text: string) => (said += text))
-  const closed = once(shell.stdout, 'close', { signal: AbortSignal.timeout(60_000) })
-  await until('the host', async () => said.includes('"msg":"ready"'))
-  shell.kill('SIGKILL')
-  // The host has the other end of it, too.
-  await closed
-  assert.match(said, /"msg":"stopped"/)
-})
+}
 
 test('a repository whose files are not there, or no manifests, cannot be indexed, and the file is named', async (t) => {
   const folder = await temporaryDirectory(t)
