@@ -6,9 +6,9 @@ import { createGuessLimit } from '../base/network/guess-limit.ts'
 import type { Logger } from '../base/log/log.ts'
 import { countLines } from '../base/log/log-counter.ts'
 import { takeRightsOfOthers } from '../base/files/private-files.ts'
-import { messageOf, Problem } from '../base/problem.ts'
+import { messageOf } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
-import { storageFault } from '../base/files/storage-fault.ts'
+import { storageFaultAt } from '../base/files/storage-fault.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { portOf } from '../base/network/url-port.ts'
 import { createWarner } from '../base/log/warning.ts'
@@ -283,8 +283,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   } catch (error) {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
-    const reason =
-      error instanceof Problem && error.code === 'storage_full' ? error.message : storageFault(error)
+    const reason = storageFaultAt(error)
     await scope
       .close()
       .catch((closing: unknown) => logger.error('Closing failed', { error: messageOf(closing) }))

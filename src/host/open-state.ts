@@ -1,5 +1,6 @@
 import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
+import { storageFault } from '../base/files/storage-fault.ts'
 import type { KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
@@ -71,7 +72,10 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
         'disk, and a power cut may cost the last two minutes. With three servers there are three copies',
     )
   }
-  await asStartError(requireKeysOfStores(files, directory, ring))
+  await requireKeysOfStores(files, directory, ring).catch((error: unknown) => {
+    // What the file system refuses is told with what to do about it.
+    throw storageFault(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
+  })
   if (journal.first > 1) {
     logger.info('Older events have been moved away; the journal here begins later', {
       first: journal.first,

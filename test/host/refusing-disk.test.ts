@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { until } from '../helpers/until.ts'
 import { type DiskError, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { startHostFor, startTestHost } from '../helpers/test-host.ts'
 
 const cases: [DiskError, RegExp][] = [
   ['ENOSPC', /^the journal cannot be written: The disk of the data directory is full; free some space/],
@@ -72,3 +73,23 @@ test('a journal that may not grow any further is told by /readyz until it may, w
   assert.equal((await install()).status, 201)
   assert.equal((await host.request('GET', '/readyz')).status, 200)
 })
+
+for (const [name, call] of [
+  ['.kv', 'readdir'],
+  ['plugins', 'rm'],
+] as const) {
+  test(`a folder of the data directory that is another user's (${name}) ends the start with its path and what to do`, async () => {
+    const refuse = (path: string): void => {
+      if (!path.includes(`/data/${name}`)) return
+      throw Object.assign(new Error(`EACCES: permission denied, ${call} '${path}'`), { code: 'EACCES' })
+    }
+    const refusing = async (...given: unknown[]): Promise<unknown> => {
+      refuse(String(given[0]))
+      return Reflect.apply(systemFileSystem[call], systemFileSystem, given) as unknown
+    }
+    await assert.rejects(startTestHost({ files: { ...systemFileSystem, [call]: refusing } }), {
+      name: 'StartError',
+      message: new RegExp(`give its user the right to and try again\\. \\(EACCES: .*/data/${name}`),
+    })
+  })
+}

@@ -1,4 +1,4 @@
-import { Problem, systemErrorCode } from '../problem.ts'
+import { messageOf, Problem, systemErrorCode } from '../problem.ts'
 
 /** Saying plainly why the data directory cannot be written. */
 
@@ -25,6 +25,15 @@ const reasons: Readonly<Record<string, string>> = {
 /** One sentence with what to do; undefined when it was not the disk that refused. */
 export function storageFault(error: unknown): string | undefined {
   return reasons[systemErrorCode(error) ?? '']
+}
+
+/** The same for who starts the host, with the system's own words, which name the file or folder. */
+export function storageFaultAt(error: unknown): string | undefined {
+  const isTold = error instanceof Problem && error.code === 'storage_full'
+  const [reason, cause] = isTold ? [error.message, error.cause] : [storageFault(error), error]
+  if (reason === undefined || cause === undefined) return reason
+  const words = messageOf(cause)
+  return reason.includes(words) ? reason : `${reason} (${words})`
 }
 
 /** Runs something that writes; what the disk refuses becomes `storage_full`. */
