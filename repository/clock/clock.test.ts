@@ -94,3 +94,12 @@ test('the object and the sensor show the minute that was told last', () => {
   stage.advance(15)
   assert.deepEqual(shown(), ['15:06', '15:06'])
 })
+
+test('a look that is stopped in the midst is not the last one', () => {
+  const stage = startOnStage(folder, unix('2026-06-21T15:05:09Z'), { utc: true })
+  stage.stopNext()
+  assert.deepEqual(
+    stage.advance(120).map(({ data }) => data.time),
+    ['15:07'],
+  )
+})

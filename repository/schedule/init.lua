@@ -73,11 +73,14 @@ local function delay()
 end
 
 local function run()
+  -- A look that is stopped in the midst, as on a machine that has no time for it, is not the last one.
+  local again = plugin:setTimeout(longestWait, run)
   -- Whatever goes wrong with one schedule, the next one is looked at.
   local done, problem = pcall(look)
   if not done then
     plugin:log("error", problem)
   end
+  plugin:clearTimer(again)
   plugin:setTimeout(delay(), run)
 end
 

@@ -117,3 +117,10 @@ test('it is an event, a time and a switch to Home Assistant', { timeout }, async
     ],
   )
 })
+
+test('a look that is stopped in the midst is not the last one', () => {
+  const schedules = [{ name: 'often', when: '*/10 * * * *' }]
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), { schedules })
+  stage.stopNext()
+  assert.ok(stage.advance(1_800).some(({ at }) => at === local('2026-06-21T15:30:00')))
+})

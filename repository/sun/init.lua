@@ -72,6 +72,8 @@ end
 
 local function look()
   local now = os.time()
+  -- A look that is stopped in the midst, as on a machine that has no time for it, is not the last one.
+  local again = plugin:setTimeout(interval * 1000, look)
   local date = os.date("%Y-%m-%d", now)
   if date ~= shownDate then
     startDay(now, date)
@@ -93,6 +95,7 @@ local function look()
       azimuth = round(position.azimuth, 2),
     })
   end
+  plugin:clearTimer(again)
   plugin:setTimeout(delay(now) * 1000, look)
 end
 

@@ -74,3 +74,12 @@ test('in the polar night there is neither sunrise nor sunset', () => {
   assert.deepEqual({ polar, sunrise, sunset }, { polar: 'night', sunrise: undefined, sunset: undefined })
   assert.deepEqual(stage.advance(2 * 86400), [])
 })
+
+test('a look that is stopped in the midst is not the last one', () => {
+  const stage = startOnStage(folder, unix('2024-06-20T00:00:00Z'), london)
+  stage.stopNext()
+  assert.deepEqual(
+    stage.advance(86_400).map(({ name }) => name),
+    ['sun:set'],
+  )
+})

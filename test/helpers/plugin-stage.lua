@@ -11,6 +11,8 @@ local stage = {
   handles = {},
   kept = {},
   timers = {},
+  -- Whether the callback that emits next is stopped there.
+  isStopping = false,
   subscriptions = {},
 }
 local nativeTime, nativeDate = os.time, os.date
@@ -41,7 +43,18 @@ function methods.onInit(_, callback)
 end
 
 function methods.setTimeout(_, milliseconds, callback)
-  table.insert(stage.timers, { due = stage.now + milliseconds / 1000, callback = callback })
+  local timer = { due = stage.now + milliseconds / 1000, callback = callback }
+  table.insert(stage.timers, timer)
+  return timer
+end
+
+function methods.clearTimer(_, timer)
+  for index, each in ipairs(stage.timers) do
+    if each == timer then
+      table.remove(stage.timers, index)
+      return
+    end
+  end
 end
 
 function methods.setInterval(self, milliseconds, callback)
@@ -57,6 +70,11 @@ function methods.upsertObject(_, path, data)
 end
 
 function methods.emit(_, name, data)
+  if stage.isStopping then
+    stage.isStopping = false
+    -- For good: nobody goes on with it. No pcall of the plugin sees that either.
+    coroutine.yield()
+  end
   table.insert(stage.events, { name = name, at = math.floor(stage.now), data = data })
 end
 
@@ -159,6 +177,11 @@ function stage.receive(topic, payload)
   return stage.events
 end
 
+-- As where the machine has no time for the plugin: its callback is stopped where it emits something.
+function stage.stopNext()
+  stage.isStopping = true
+end
+
 -- Moves the time on, and runs every timer that falls due on the way. Answers the events of that span.
 function stage.advance(seconds)
   stage.events = {}
@@ -174,7 +197,7 @@ function stage.advance(seconds)
     end
     table.remove(stage.timers, 1)
     stage.now = first.due
-    first.callback()
+    coroutine.wrap(first.callback)()
   end
 end
 
