@@ -115,14 +115,19 @@ local function matchesDay(schedule, parts)
   return day or weekday
 end
 
--- Seconds since the epoch of a local time; nil when it is left out as summer time begins.
+-- Seconds since the epoch of a local time. One that is left out as summer time begins is when the clock jumps over it.
 local function localTime(day, hour, minute)
   local time = os.time({ year = day.year, month = day.month, day = day.day, hour = hour, min = minute, sec = 0 })
   local parts = os.date("*t", time)
   if parts.hour == hour and parts.min == minute then
     return time
   end
-  return nil
+  -- What `os.time` makes of it is as much later as the clock jumps.
+  repeat
+    time = time - 60
+    parts = os.date("*t", time)
+  until parts.day ~= day.day or parts.hour * 60 + parts.min < hour * 60 + minute
+  return time + 60
 end
 
 -- The first time of that day, from an hour on, which is later than `now`, or nil.

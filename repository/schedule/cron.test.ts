@@ -15,11 +15,11 @@ const lua = openLuaModules(folder, {
   probe: new TextEncoder().encode(probe),
 })
 
-/** Runs as on a host in Berlin, where summer time begins and ends. */
-function inBerlin<T>(task: () => T): T {
+/** Runs as on a host there. */
+function inZone<T>(zone: string, task: () => T): T {
   const before = process.env.TZ
   try {
-    process.env.TZ = 'Europe/Berlin'
+    process.env.TZ = zone
     return task()
   } finally {
     if (before === undefined) delete process.env.TZ
@@ -35,9 +35,9 @@ function localText(seconds: unknown): string {
   return `${at.getFullYear()}-${pad(at.getMonth() + 1)}-${pad(at.getDate())} ${pad(at.getHours())}:${pad(at.getMinutes())}`
 }
 
-/** The next times of an expression after a local time. */
-function nextTimes(expression: string, after: string, count = 1): string[] {
-  return inBerlin(() => {
+/** The next times of an expression after a local time. In Berlin summer time begins and ends. */
+function nextTimes(expression: string, after: string, count = 1, zone = 'Europe/Berlin'): string[] {
+  return inZone(zone, () => {
     let now: unknown = Date.parse(after) / 1000
     const times: string[] = []
     for (let index = 0; index < count && typeof now === 'number'; index += 1) {
@@ -74,7 +74,8 @@ const expected: [expression: string, after: string, times: string[]][] = [
   ['@monthly', '2026-06-21T15:05:09', ['2026-07-01 00:00']],
   ['@yearly', '2026-06-21T15:05:09', ['2027-01-01 00:00']],
   // Summer time begins on 29 March 2026 at 2:00, and ends on 25 October at 3:00.
-  ['30 2 * * *', '2026-03-28T12:00:00+01:00', ['2026-03-30 02:30', '2026-03-31 02:30']],
+  ['30 2 * * *', '2026-03-28T12:00:00+01:00', ['2026-03-29 03:00', '2026-03-30 02:30']],
+  ['*/30 1-3 * * *', '2026-03-29T01:30:00+01:00', ['2026-03-29 03:00', '2026-03-29 03:30']],
   ['0 12 * * *', '2026-03-28T12:00:00+01:00', ['2026-03-29 12:00', '2026-03-30 12:00']],
   ['30 2 * * *', '2026-10-24T12:00:00+02:00', ['2026-10-25 02:30', '2026-10-26 02:30']],
 ]
@@ -87,6 +88,13 @@ for (const [expression, after, times] of expected) {
     assert.deepEqual(nextTimes(expression, local, times.length), times)
   })
 }
+
+test('where summer time begins at midnight, or by half an hour, what is left out comes at the change', () => {
+  const cairo = nextTimes('@daily', '2026-04-23T12:00:00+02:00', 2, 'Africa/Cairo')
+  assert.deepEqual(cairo, ['2026-04-24 01:00', '2026-04-25 00:00'])
+  const lordHowe = nextTimes('15 2 * * *', '2026-10-03T12:00:00+10:30', 2, 'Australia/Lord_Howe')
+  assert.deepEqual(lordHowe, ['2026-10-04 02:30', '2026-10-05 02:15'])
+})
 
 const wrong: [expression: string, problem: RegExp][] = [
   ['* * * *', /has 4 parts/],
