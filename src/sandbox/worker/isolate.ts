@@ -18,7 +18,7 @@ import { createOutsideCalls } from './limits/outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
 import { bytesFor, createForeignCallers } from './limits/foreign-callers.ts'
 import { createMethods } from './plugin-api/methods.ts'
-import { createOptionCheck } from './plugin-api/option-names.ts'
+import { createOptionChecks } from './plugin-api/option-names.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { startPlugin, type StartFailure } from './plugin-start.ts'
@@ -82,7 +82,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor)
-  const checkOptions = createOptionCheck(log)
+  const optionCheck = createOptionChecks(log)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox((error) => log.failure('delivery', error))
   const later = (task: () => void): void => {
@@ -190,8 +190,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     later,
     ask: (question) => ask(question, (found) => found),
     askNow: (question) => askNow(question, (found) => found),
-    checkOptions,
-    ...createMethods({ foreignCallers, implement, checkOptions }),
+    optionCheck,
+    ...createMethods({ foreignCallers, implement, optionCheck }),
     tables,
     implement,
     refuseForeignCall: (foreignCaller, permission, value) =>

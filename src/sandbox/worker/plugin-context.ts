@@ -63,8 +63,8 @@ export interface PluginContext {
   ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Steps<Answers[K]>
   /** The same on the spot, with all that is on the stack: for what has no steps. */
   askNow<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
-  /** Says once of each option that does not exist: a misspelt one would do nothing, without a word. */
-  checkOptions(call: string, args: readonly LuaValue[], foreignCaller?: ForeignCaller): void
+  /** What says once of each option of a call that does not exist: a misspelt one would do nothing, without a word. */
+  optionCheck(call: string): (args: readonly LuaValue[], foreignCaller?: ForeignCaller) => void
   /** Says how the function of this name (`names.ts`) is made, when somebody uses it first. */
   implement(name: string, make: () => LuaFunction): void
   /** Adds `plugin:name(…)`; the implementation gets the arguments after the instance. */

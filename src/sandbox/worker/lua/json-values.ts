@@ -15,8 +15,8 @@ export const deepest = 100
 const mostValues = 250_000
 
 /**
- * How long tables were made, of those that an array without values or with null was made into: they stay arrays, though
- * nothing in Lua says so.
+ * Lengths of the arrays without values or with null that tables were made of: they stay arrays, though nothing in Lua says
+ * so, as long as their last value is far.
  */
 const arrayLengths = new WeakMap<LuaTable, number>()
 
@@ -84,11 +84,11 @@ type Entries = [key: LuaValue | string, value: LuaValue | string][]
 
 /** Undefined for what is no array. */
 function arrayLength(table: LuaTable, entries: Entries): number | undefined {
-  const made = arrayLengths.get(table)
-  if (entries.length === 0) return made
-  let length = made ?? 0
-  // Without nulls: different whole numbers, none below 1 and none above their count, are exactly 1 to n.
-  const most = length + entries.length
+  const before = arrayLengths.get(table)
+  if (entries.length === 0) return before === undefined ? undefined : 0
+  let length = 0
+  // Of any other table: different whole numbers, none below 1 and none above their count, are exactly 1 to n.
+  const most = (before ?? 0) + entries.length
   for (const [key] of entries) {
     if (typeof key !== 'number' || !Number.isInteger(key) || key < 1 || key > most) return undefined
     length = Math.max(length, key)

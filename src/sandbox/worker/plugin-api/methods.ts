@@ -7,39 +7,42 @@ import { isTable, typeName } from '../lua/arguments.ts'
 export function createMethods({
   foreignCallers,
   implement,
-  checkOptions,
-}: Pick<PluginContext, 'foreignCallers' | 'implement' | 'checkOptions'>): Pick<
+  optionCheck,
+}: Pick<PluginContext, 'foreignCallers' | 'implement' | 'optionCheck'>): Pick<
   PluginContext,
   'addMethod' | 'addCallerAwareMethod' | 'addCallerAwareMethodOfSteps'
 > {
   /** The arguments after the instance. */
-  function withoutSelf(
-    name: string,
-    foreignCaller: ForeignCaller,
-    [self, ...args]: readonly LuaValue[],
-  ): LuaValue[] {
-    if (!isTable(self))
-      throw new Error(`call it with a colon, plugin:${name}(…): the first argument is a ${typeName(self)}`)
-    checkOptions(`plugin:${name}`, args, foreignCaller)
-    return args
+  function argumentsOf(
+    call: string,
+  ): (foreignCaller: ForeignCaller, given: readonly LuaValue[]) => LuaValue[] {
+    const check = optionCheck(call)
+    return (foreignCaller, [self, ...args]) => {
+      if (!isTable(self))
+        throw new Error(`call it with a colon, ${call}(…): the first argument is a ${typeName(self)}`)
+      check(args, foreignCaller)
+      return args
+    }
   }
 
   function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
     const full = `plugin:${name}`
-    implement(full, () =>
-      foreignCallers.method(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, foreignCaller, args)),
-      ),
-    )
+    implement(full, () => {
+      const withoutSelf = argumentsOf(full)
+      return foreignCallers.method(full, (foreignCaller, ...args) =>
+        implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
+      )
+    })
   }
 
   function addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void {
     const full = `plugin:${name}`
-    implement(full, () =>
-      foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(name, foreignCaller, args)),
-      ),
-    )
+    implement(full, () => {
+      const withoutSelf = argumentsOf(full)
+      return foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
+        implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
+      )
+    })
   }
 
   return {

@@ -54,19 +54,23 @@ const calls = new Map<string, [position: number, names: readonly string[]]>([
 /** Options may have names that come from outside. */
 const mostSaid = 100
 
-export function createOptionCheck(log: PluginLog): PluginContext['checkOptions'] {
+export function createOptionChecks(log: PluginLog): PluginContext['optionCheck'] {
   const said = new Set<string>()
-  return (call, args, foreignCaller) => {
-    const [position = 0, names = []] = calls.get(call) ?? []
-    const options = args[position - 1]
-    if (!isTable(options)) return
-    for (const [name] of options.textEntries()) {
-      if (typeof name !== 'string' || names.includes(name) || said.has(`${call} ${name}`)) continue
-      if (said.size >= mostSaid) return
-      said.add(`${call} ${name}`)
-      const near = closestName(name, names)
-      const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
-      log.write('warn', `${call} has no option '${name}'${hint}`, foreignCaller)
+  return (call) => {
+    const known = calls.get(call)
+    if (known === undefined) return () => undefined
+    const [position, names] = known
+    return (args, foreignCaller) => {
+      const options = args[position - 1]
+      if (!isTable(options)) return
+      for (const [name] of options.textEntries()) {
+        if (typeof name !== 'string' || names.includes(name) || said.has(`${call} ${name}`)) continue
+        if (said.size >= mostSaid) return
+        said.add(`${call} ${name}`)
+        const near = closestName(name, names)
+        const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
+        log.write('warn', `${call} has no option '${name}'${hint}`, foreignCaller)
+      }
     }
   }
 }

@@ -48,7 +48,7 @@ export function installModbus(context: PluginContext): void {
   function start(name: string, options: LuaValue, callback: LuaValue, fc?: number): boolean {
     const wanted = tableArgument(`Modbus.${name}`, 1, options)
     const run = optionalFunction(`Modbus.${name}`, 2, callback)
-    context.checkOptions(`Modbus.${name}`, [wanted])
+    context.optionCheck(`Modbus.${name}`)([wanted])
     counts.requests += 1
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
       if (reply.service === 'modbus') settle(name, run, reply.answer)

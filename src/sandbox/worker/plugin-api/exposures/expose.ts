@@ -146,7 +146,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
         log.write('warn', `expose: there is no object to expose`)
         return undefined
       }
-      context.checkOptions('expose', [object, type, options])
+      context.optionCheck('expose')([object, type, options])
       yield* expose(tableArgument('expose', 1, object), type, options)
       return object
     }),
