@@ -177,7 +177,7 @@ test('§9 an error in the callee is a Lua error in the caller, and says where it
     const lines = recorder.logs().filter((line) => !line.startsWith('debug'))
     assert.deepEqual(lines, [
       'info false\tinit.lua:4: @test/callee: init.lua:2: broken',
-      'info false\t@test/callee: (error object is a table value)',
+      'info false\t@test/callee: (error object is a table value) {"code":5}',
       'info false\t@test/callee: an object',
       'info false\t@test/callee: init.lua:4: token is ***',
       'info false\t@test/callee: init.lua:5: @test/caller: init.lua:9: from the callback',

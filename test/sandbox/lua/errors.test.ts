@@ -74,7 +74,10 @@ describe('errors', () => {
 
   const values: [title: string, source: string, message: string][] = [
     ['nil', 'error()', '(error object is a nil value)'],
-    ['a table', 'error({code = 1})', '(error object is a table value)'],
+    ['a table', 'error({code = 1})', '(error object is a table value) {"code":1}'],
+    ['an empty table', 'error({})', '(error object is a table value)'],
+    ['a large table', 'error({("x"):rep(5000)})', '(error object is a table value)'],
+    ['a table in itself', 'local t = {} t.t = t error(t)', '(error object is a table value)'],
     [
       'a table with __tostring',
       'error(setmetatable({}, {__tostring = function() return "mine" end}))',

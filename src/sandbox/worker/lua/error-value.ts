@@ -41,6 +41,10 @@ export function protectedText(L: LuaState): string | undefined {
   return bytes === null ? undefined : toUnicode(bytes)
 }
 
+const speechless = (type: string): string => `(error object is a ${type} value)`
+/** What is read of a table that has no text of its own. */
+export const speechlessTable = speechless('table')
+
 /** What a person reads of the error value at the top of the stack. */
 export function errorText(L: LuaState): string {
   replaceException(L)
@@ -51,7 +55,7 @@ export function errorText(L: LuaState): string {
     auxiliary.luaL_getmetafield(L, -1, toBytes('__tostring')) !== lua.LUA_TNIL
   if (speaks && type !== lua.LUA_TSTRING && type !== lua.LUA_TNUMBER) lua.lua_pop(L, 1)
   const text = speaks ? protectedText(L) : undefined
-  return text ?? `(error object is a ${toUnicode(auxiliary.luaL_typename(L, -1))} value)`
+  return text ?? speechless(toUnicode(auxiliary.luaL_typename(L, -1)))
 }
 
 /** Called by fengari with an exception that no wrapper caught; answers what Lua sees of it. */

@@ -1,11 +1,14 @@
+import { jsonText } from '../../../base/text/json.ts'
+import { createByteBudget } from '../budgets/byte-budget.ts'
 import { toBytes } from './text/bytes.ts'
 import { guardConcatenations } from './concat-guard.ts'
 import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from './engine/engine.ts'
 import { createEntries } from './entries.ts'
-import { describeException, errorText } from './error-value.ts'
-import type { LuaState, Prototype, RawFunction } from './engine/fengari-types.ts'
+import { describeException, errorText, speechlessTable } from './error-value.ts'
+import type { LuaState, Prototype, RawFunction, TaggedValue } from './engine/fengari-types.ts'
 import { createHostFunctions, type Execution } from './host-functions.ts'
 import { createInterrupt } from './interrupt.ts'
+import { toJson } from './json-values.ts'
 import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
 import { LuaError, type LuaFunction, type LuaRuntime, type LuaTable, type LuaValue } from './lua-value.ts'
@@ -15,6 +18,9 @@ import { nameOfShared } from './shared-functions.ts'
 import type { Steps, Waiting } from './steps.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
+
+/** Bytes of a table that was raised, up to which all of it is told. */
+const contentBytes = 1_000
 
 export interface LuaRuntimeOptions {
   /** Gets what `print` was given, joined by tabs. */
@@ -121,9 +127,20 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     return 1
   }
 
+  /** What a table that was raised has in it is all that it says. */
+  function withContent(message: string, value: TaggedValue | undefined): string {
+    if (value === undefined || message !== speechlessTable) return message
+    try {
+      const content = jsonText(toJson(references.fromTagged(value), createByteBudget(contentBytes)) ?? {})
+      return content === '{}' ? message : `${message} ${content}`
+    } catch {
+      return message
+    }
+  }
+
   /** The error value at the top of the stack as an exception. */
   function luaError(L: LuaState, found: Traceback | undefined): LuaError {
-    const message = errorText(L)
+    const message = withContent(errorText(L), L.stack[L.top - 1])
     const [, file = '', line] = /^([^\n:]+):(\d+): /.exec(message) ?? []
     // `error(message, 2)` blames the caller; but not every text that looks like a position is one.
     if (chunkNames.has(file)) return new LuaError(message, found?.text, file, Number(line))
