@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { json, linesOf, pluginSource, withPlugin } from './stage.ts'
+import { json, linesOf, pluginSource, printedIn, withPlugin } from './stage.ts'
 
 test('§17 a schedule is asked of the host, called when its time has come, and ended by clearTimer', () =>
   withPlugin(
@@ -72,6 +72,35 @@ test('§17 a time that is none gives nil and a message, and holds nothing', () =
       assert.match(lines[8] ?? '', /the option latitude must be a number, not string/)
       await isolate.unload()
       assert.equal(recorder.named('removeSchedule').length, 3)
+    },
+  ))
+
+test('§17 an object is watched by either of its full paths, and a pattern that no value has is an error', () =>
+  withPlugin(
+    pluginSource(`
+      plugin:onObject("@a/b:room.lamp", print)
+      plugin:onObject("@a/b.c:**", print)
+      plugin:onObject("**", print)
+      plugin:onSensor("*/*/power", print)
+      for _, name in ipairs({ "lamp", "plugins.a.b", "@a/b/lamp" }) do print(pcall(function() plugin:onObject(name, print) end)) end
+      for _, name in ipairs({ "power", "b/power", "@a/b" }) do print(pcall(function() plugin:onSensor(name, print) end)) end
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(
+        recorder.named('watch').map(([, { pattern }]: any) => pattern),
+        ['plugins.a.b.room.lamp', 'plugins.a.b.c.**', '**', '*/*/power'],
+      )
+      assert.deepEqual(
+        printedIn(recorder).map((line) => line.replace(/.*init\.lua:\d+: /, '')),
+        [
+          ...["'lamp'", "'plugins.a.b'", "'@a/b/lamp'"].map(
+            (name) => `${name} is no full path: expected @namespace/id:path`,
+          ),
+          ...["'power'", "'b/power'", "'@a/b'"].map(
+            (name) => `${name} is no full path: expected @namespace/id/sensor`,
+          ),
+        ],
+      )
     },
   ))
 

@@ -63,7 +63,7 @@ test('values, events and times of the whole host reach whoever waits for them, a
           'stranger',
           `
           print("refused", pcall(function() plugin:onSensor("@fixtures/meter/power", print) end))
-          print("refused", pcall(function() plugin:onObject("plugins.fixtures.meter.room.state", print) end))
+          print("refused", pcall(function() plugin:onObject("@fixtures/meter:room.state", print) end))
           plugin:onSensor("**", function(_, _, id, from) print("heard", id, from) end)
           plugin:sensor("own", function() return 1 end):notify()
           `,

@@ -18,6 +18,23 @@ interface Watcher extends Registration {
   what: string
 }
 
+const places = {
+  object: { separator: '.', parts: 4, begin: /^(plugins|\*\*?)$/, form: '@namespace/id:path' },
+  point: { separator: '/', parts: 3, begin: /^(@.+|\*\*?)$/, form: '@namespace/id/sensor' },
+} as const
+
+/** The pattern as the host compares it. Throws for one that no value ever has: nobody would be called, without a word. */
+function fullPattern(of: Watch['of'], text: string): string {
+  const [, namespace, id, path] = (of === 'object' && /^@([^/:]+)\/([^/:]+):(.+)$/.exec(text)) || []
+  const pattern = path === undefined ? text : `plugins.${namespace}.${id}.${path}`
+  const { separator, parts: least, begin, form } = places[of]
+  partPattern(pattern, separator, true)
+  const parts = pattern.split(separator)
+  if (!begin.test(parts[0] ?? '') || (parts.length < least && parts.at(-1) !== '**'))
+    throw new Error(`'${text}' is no full path: expected ${form}`)
+  return pattern
+}
+
 /** `plugin:onObject`, `plugin:onSensor` (plugin API, section 17). The host compares, waits and tells. */
 export function installWatches(context: PluginContext): PluginWatches {
   const watchers = createRegistrations<Watcher>(context, {
@@ -27,8 +44,7 @@ export function installWatches(context: PluginContext): PluginWatches {
 
   function method(name: string, of: Watch['of']): CallerAwareSteps {
     return function* (foreignCaller, pattern, callback, options) {
-      const text = textArgument(name, 1, pattern)
-      partPattern(text, of === 'object' ? '.' : '/', true)
+      const text = fullPattern(of, textArgument(name, 1, pattern))
       const run = functionArgument(name, 2, callback)
       const watch: Watch = {
         ...{ of, pattern: text },
