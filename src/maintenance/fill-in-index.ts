@@ -95,8 +95,10 @@ function readIndex(place: string, bytes: Uint8Array): ReturnType<typeof readInde
 
 function withDetails(error: unknown): string {
   const details = error instanceof Problem ? (error.errors ?? []) : []
+  const sentence = messageOf(error).replace(/\.$/, '')
   const list = details.map(({ path, message }) => `${path} ${message}`.trim())
-  return [messageOf(error).replace(/\.$/, ''), ...list].join('; ')
+  // The sentence has one of them already, or all.
+  return [sentence, ...list.filter((detail) => !sentence.includes(detail))].join('; ')
 }
 
 function lowerCase(hashes: Readonly<Record<string, string>>): Record<string, string> {

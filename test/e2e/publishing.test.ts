@@ -218,6 +218,15 @@ const refusals: [
     /@fixtures\/other: .*\/id/,
   ],
   [
+    'a manifest that is no JSON, which is told once',
+    async ({ folder, keyFile }) => {
+      await writeFile(join(folder, 'other', 'plugin.json'), '{ "id": "other"')
+      return ['sign', folder, '--key', keyFile]
+    },
+    1,
+    /@fixtures\/other: The plugin\.json of @fixtures\/other is not valid JSON \([^)]*\)\.\n$/,
+  ],
+  [
     'an index that is none',
     async ({ folder, keyFile }) => {
       await writeFile(join(folder, 'plugins.json'), '{"version":1,')
