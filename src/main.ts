@@ -10,6 +10,7 @@ import { shrinkHeap } from './base/memory/shrink-heap.ts'
 import { createHost, type Host } from './host/host.ts'
 import { StartInterrupted } from './host/interrupted-start.ts'
 import { StartError } from './host/start-conditions.ts'
+import { warnOfUnknownTimeZone } from './host/time-zone.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock/lock.ts'
 import { beginAnew, repairJournal } from './journal/repair/repair.ts'
@@ -47,6 +48,7 @@ function fail(message: string, code: number): never {
 async function start(settings: Settings): Promise<void> {
   const logger = createLogger({ level: settings.logLevel, format: settings.logFormat })
   process.once('exit', logger.flush)
+  warnOfUnknownTimeZone(process.env, logger)
   const interrupt = new AbortController()
   const life: { stopping: boolean; host: Host | undefined } = { stopping: false, host: undefined }
   const end = async (host: Host): Promise<void> => {
