@@ -11,6 +11,9 @@ local longestWait = 30000
 local closeLook = 100
 -- What is due since longer than this was slept through, and is not made up for (seconds); what came after it may be.
 local patience = 60
+-- A clock that was ahead is corrected by so much (seconds): what was told is not told again as its time comes once more.
+-- One that is set back further was wrong altogether, and begins anew.
+local correction = 300
 
 local list = {}
 local lastTold
@@ -31,7 +34,7 @@ local function isoText(time)
 end
 
 local function tell(rule)
-  lastTold = rule.name
+  lastTold, rule.told = rule.name, rule.due
   local data = { name = rule.name, at = isoText(rule.due), timestamp = rule.due, expression = rule.expression }
   plugin:get("due"):emit("OnChange", rule.name)
   plugin:emit("schedule:due", data)
@@ -43,9 +46,10 @@ end
 local function look()
   local now = os.time()
   for _, rule in ipairs(list) do
-    -- The clock was set back: what was told is not told again, but what is to come is reckoned anew.
+    -- The clock was set back: what is to come is reckoned anew.
     if rule.due and rule.due - now > (rule.wait or 0) + patience then
-      rule.due = cron.next(rule.schedule, now)
+      local isCorrected = rule.told and rule.told > now and rule.told <= now + correction
+      rule.due = cron.next(rule.schedule, isCorrected and rule.told or now)
     elseif rule.due and rule.due <= now then
       if now - rule.due > patience then
         plugin:log("warn", rule.name .. " was missed at " .. isoText(rule.due))

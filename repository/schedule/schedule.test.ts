@@ -118,6 +118,18 @@ test('it is an event, a time and a switch to Home Assistant', { timeout }, async
   )
 })
 
+test('a clock that is corrected by minutes tells nothing twice, and one that is set back further begins anew', () => {
+  const stage = startOnStage(folder, local('2026-06-21T15:05:00'), {
+    schedules: [{ name: 'often', when: '*/10 * * * *' }],
+  })
+  const times = (seconds: number): number[] => stage.advance(seconds).map(({ at }) => at)
+  assert.deepEqual(times(360), [local('2026-06-21T15:10:00')])
+  stage.jump(-120)
+  assert.deepEqual(times(720), [local('2026-06-21T15:20:00')])
+  stage.jump(-720)
+  assert.deepEqual(times(720), [local('2026-06-21T15:10:00'), local('2026-06-21T15:20:00')])
+})
+
 test('a look that is stopped in the midst is not the last one', () => {
   const schedules = [{ name: 'often', when: '*/10 * * * *' }]
   const stage = startOnStage(folder, local('2026-06-21T15:05:00'), { schedules })
