@@ -10,8 +10,6 @@ local timeSensor
 
 local function look()
   local now = os.time()
-  -- First of all: a look that is stopped in the midst, as on a machine that has no time for it, is not the last one.
-  plugin:setTimeout(moment.delay(now), look)
   local latest = moment.describe(now, plugin.config.utc)
   local changes = moment.changes(current, latest)
   if #changes > 0 then
@@ -23,6 +21,7 @@ local function look()
       plugin:emit(name, latest)
     end
   end
+  plugin:setTimeout(moment.delay(now), look)
 end
 
 plugin:onInit(function(config)
