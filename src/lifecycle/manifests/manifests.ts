@@ -32,9 +32,17 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
     set,
     async refresh(id) {
       known.delete(id)
+      const identifier = identifierOf(id)
       try {
-        set(id, await directory.readManifest(identifierOf(id)))
+        set(id, await directory.readManifest(identifier))
       } catch (error) {
+        if (!(await directory.exists(identifier))) {
+          // As of an entry that was written by hand, or after a restore without the folder of the plugins.
+          logger.info('The files of a plugin are not there: they are fetched when it is loaded', {
+            plugin: id,
+          })
+          return
+        }
         logger.warn('The manifest of an installed plugin cannot be used', {
           plugin: id,
           error: messageOf(error),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { silentLogger } from '../../../src/base/log/log.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import {
   logMessages,
@@ -57,8 +58,10 @@ test('of an entry written by hand, version, repository and hashes of what was fe
   const host = await start(context)
   await host.host.close()
   const { repository } = host
+  const warnings: string[] = []
   const again = await start(context, {
     plugins: [probe('1.4.0')],
+    logger: { ...silentLogger, warn: (message) => void warnings.push(message) },
     hostFile: {
       repositories: [{ name: 'fixtures', url: repository }],
       plugins: { installed: [{ id: '@fixtures/probe', enabled: true, config: {} }] },
@@ -67,6 +70,11 @@ test('of an entry written by hand, version, repository and hashes of what was fe
   const expected = { version: '1.0.0', state: 'running', repository: 'fixtures', error: null, intact: true }
   assert.deepEqual(await view(again), expected)
   assert.deepEqual(await restored(again), [['1.0.0', 'repository', files]])
+  // Such an entry is enough: nothing is wrong with it.
+  assert.deepEqual(
+    warnings.filter((message) => message.includes('plugin')),
+    [],
+  )
 })
 
 test('missing files come back in the version that the journal names', async (context) => {
