@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { messageBytesLimit } from '../../src/base/text/cut-text.ts'
-import { visibleText } from '../../src/base/log/pretty-line.ts'
+import { prettyLine, visibleText } from '../../src/base/log/pretty-line.ts'
 
 /** What a logger of its own process writes for these messages. */
 function written(format: 'pretty' | 'json', message: string, fields: object): string {
@@ -36,13 +36,20 @@ test('no text of a plugin moves the cursor of a terminal, turns the direction ar
   }
   const text = written('pretty', nasty, fields)
   const [head = '', ...lines] = text.trimEnd().split('\n')
-  assert.match(head, /^\[\d\d:\d\d:\d\d\.\d{3}\] WARN: /)
+  assert.match(head, /^\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3}\] WARN: /)
   assert.ok(head.endsWith(`WARN: ${shown}`), head)
   assert.equal(lines.length, Object.keys(fields).length)
   assert.ok(lines.every((line) => line.startsWith('    ')))
   assert.ok(text.includes(`    key${shown}: 1\n`))
 
   assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/)
+})
+
+test('a line for people says the day as well, in the time of this machine', () => {
+  const time = '2026-12-31T23:30:00.005Z'
+  const line = prettyLine(JSON.stringify({ time, level: 'info', msg: 'ready' }), false)
+  const [, day, clock] = /^\[(\S+) (\S+)\] INFO: ready\n$/.exec(line) ?? []
+  assert.equal(new Date(`${day}T${clock}`).toISOString(), time)
 })
 
 test('ordinary texts are shown as they are', () => {

@@ -17,7 +17,7 @@ export function visibleText(text: string): string {
 }
 
 /**
- * From the line as JSON: time of day and level, the message, and a line for each field. Texts come from plugins and
+ * From the line as JSON: time and level, the message, and a line for each field. Texts come from plugins and
  * from anybody who calls: nothing of them begins a line or moves the cursor.
  */
 export function prettyLine(json: string, colourful: boolean): string {
@@ -25,17 +25,18 @@ export function prettyLine(json: string, colourful: boolean): string {
   const paint = (text: string, colour: number): string =>
     colourful ? `\u001b[${colour}m${text}\u001b[39m` : text
   const name = String(level)
-  const head = `[${timeOfDay(String(time))}] ${paint(visibleText(name.toUpperCase()), colours[name] ?? cyan)}`
+  const head = `[${localTime(String(time))}] ${paint(visibleText(name.toUpperCase()), colours[name] ?? cyan)}`
   const lines = Object.entries(fields).map(
     ([key, value]) => `    ${visibleText(key)}: ${visibleText(JSON.stringify(value))}\n`,
   )
   return `${head}: ${paint(visibleText(String(msg)), cyan)}\n${lines.join('')}`
 }
 
-/** In the time zone of this machine, with milliseconds. */
-function timeOfDay(time: string): string {
+/** In the time zone of this machine, with milliseconds. With the day: a terminal is left open for weeks, and a file for years. */
+function localTime(time: string): string {
   const date = new Date(time)
   const two = (number: number): string => String(number).padStart(2, '0')
   const milliseconds = String(date.getMilliseconds()).padStart(3, '0')
-  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${milliseconds}`
+  const day = `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`
+  return `${day} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${milliseconds}`
 }
