@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { warnOfUnknownTimeZone } from '../../src/host/time-zone.ts'
@@ -6,7 +8,11 @@ import { startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** What is said at a start with it, when the process has it as well. */
-function warningsOf(zone: string | undefined): string[] {
+function warningsOf(
+  zone: string | undefined,
+  localTime = '/no/such/file',
+  environment: { TZ?: string } = zone === undefined ? {} : { TZ: zone },
+): string[] {
   const before = process.env.TZ
   const warnings: string[] = []
   const set = (value: string | undefined): void => {
@@ -15,8 +21,8 @@ function warningsOf(zone: string | undefined): string[] {
   }
   try {
     set(zone)
-    const environment = zone === undefined ? {} : { TZ: zone }
-    warnOfUnknownTimeZone(environment, { ...silentLogger, warn: (message) => void warnings.push(message) })
+    const logger = { ...silentLogger, warn: (message: string) => void warnings.push(message) }
+    warnOfUnknownTimeZone(environment, logger, localTime)
   } finally {
     set(before)
   }
@@ -43,6 +49,21 @@ for (const zone of ['Europe/Berln', 'europe/berlin', 'CET-1CEST,M3.5.0,M10.5.0/3
     assert.match(warningsOf(zone).join(), /^TZ names no time zone, .* go by UTC$/)
   })
 }
+
+test('the time zone of a file that Node takes for UTC is warned of, where TZ says nothing else', async (context) => {
+  const file = join(await temporaryDirectory(context), 'localtime')
+  await writeFile(file, 'TZif2\u0000\n\u0001\nCET-1CEST,M3.5.0,M10.5.0/3\n')
+  // The process goes by UTC, and has not been told to.
+  const warnings = (): string[] => warningsOf('UTC', file, {})
+  assert.match(
+    warnings().join(),
+    /^Of the time zone of \S+ only the rule is known here: .* until TZ names it/,
+  )
+  assert.deepEqual(warningsOf('UTC', file), [])
+  assert.deepEqual(warningsOf('Europe/Berlin', file), [])
+  await writeFile(file, 'TZif2\u0000\n\u0001\nUTC0\n')
+  assert.deepEqual(warnings(), [])
+})
 
 test('a host that does not know its time zone says so as it starts', async (context) => {
   const directory = await temporaryDirectory(context)
