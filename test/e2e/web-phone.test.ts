@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { until } from '../helpers/until.ts'
-import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+import { install, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
 
 /** What one types on a phone, whose keys for numbers and whose way to show a small field are its own. */
 
@@ -42,6 +43,32 @@ test(
     await until('the settings', async () => (await config()).offset !== undefined)
     assert.deepEqual(await config(), { offset: -0.25, factor: 1.5 })
     assert.deepEqual(faults, [])
+  },
+)
+
+test(
+  'a phone puts no capital letter and no other word into a topic or an address',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [valve, lampPlugin] })
+    await install(host, '@fixtures/valve')
+    await runningLamp(host)
+    const { page } = await open(context, host, { theme: 'light', width: 390 })
+    for (const path of [
+      '/plugins',
+      '/plugins/@fixtures/valve/settings',
+      `/plugins/${lamp}/settings`,
+      '/repositories',
+    ]) {
+      await page.goto(path)
+      await page.locator('input').first().waitFor()
+      const changed = await page.evaluate<string[]>(
+        `[...document.querySelectorAll('input, textarea')]
+        .filter((one) => one.getAttribute('autocapitalize') !== 'none' || one.getAttribute('autocorrect') !== 'off')
+        .map((one) => one.outerHTML)`,
+      )
+      assert.deepEqual(changed, [], path)
+    }
   },
 )
 

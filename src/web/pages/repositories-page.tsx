@@ -10,6 +10,7 @@ import { useSubmit } from '../parts/use-submit.ts'
 import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
+import { literalText } from '../parts/literal-text.ts'
 
 interface Answer {
   repositories: Repository[]
@@ -118,6 +119,7 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
           value={name}
           required
           maxLength={128}
+          {...literalText}
           onInput={({ currentTarget }) => setName(currentTarget.value)}
         />
       </label>
@@ -127,6 +129,7 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
           value={url}
           required
           maxLength={2048}
+          {...literalText}
           onInput={({ currentTarget }) => setUrl(currentTarget.value)}
         />
       </label>
@@ -135,8 +138,7 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
         <input
           value={publicKey}
           maxLength={2048}
-          autocomplete="off"
-          spellcheck={false}
+          {...literalText}
           placeholder="RW…"
           aria-describedby="key-hint"
           onInput={({ currentTarget }) => setPublicKey(currentTarget.value)}

@@ -1,4 +1,5 @@
 import { Icon } from './icon.tsx'
+import { literalText } from './literal-text.ts'
 
 interface SearchBoxProps {
   label: string
@@ -18,6 +19,7 @@ export function SearchBox({ label, value, onInput }: SearchBoxProps) {
       <Icon name="search" />
       <input
         type="search"
+        {...literalText}
         aria-label={label}
         placeholder={label}
         value={value}

@@ -3,6 +3,7 @@ import { numberKeys, withPoint } from '../base/typed-number.ts'
 import { inputText, valueText } from '../base/words.ts'
 import type { InputKind } from './input-kind.ts'
 import { Switch } from './switch.tsx'
+import { literalText } from './literal-text.ts'
 
 interface ValueInputProps {
   label: string
@@ -101,7 +102,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
           <input
             aria-label={label}
             inputMode={input.kind === 'number' ? numberKeys(input.min) : 'text'}
-            autocomplete="off"
+            {...literalText}
             value={typed ?? known}
             onInput={({ currentTarget }) => show(currentTarget.value)}
           />

@@ -6,6 +6,7 @@ import { Switch } from '../parts/switch.tsx'
 import { hiddenValue } from './draft.ts'
 import { hasLines, isNumeric, typedValue } from './field-text.ts'
 import { SuggestionList, useSuggestions } from './suggestions.tsx'
+import { literalText } from '../parts/literal-text.ts'
 
 interface FieldInputProps {
   field: Field
@@ -83,7 +84,7 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
       rows={5}
       value={inputText(value)}
       placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
-      spellcheck={false}
+      {...literalText}
       aria-describedby={describedBy}
       aria-invalid={invalid}
       onInput={({ currentTarget }) => onChange(typedValue(field, currentTarget.value))}
@@ -102,8 +103,7 @@ function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldIn
       value={text}
       placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
       inputMode={isNumeric(field) ? numberKeys(field.min) : 'text'}
-      autocomplete="off"
-      spellcheck={false}
+      {...literalText}
       aria-describedby={field.unit === null ? describedBy : `${id}-unit ${describedBy}`}
       aria-invalid={invalid}
       onInput={({ currentTarget }) => onChange(type(currentTarget.value))}
@@ -138,6 +138,7 @@ function SecretInput({ field, id, value, storedSecret, describedBy, invalid, onC
         {...(revealed && text !== '' ? { type: 'text' as const } : { type: 'password' as const })}
         value={text}
         placeholder={storedSecret ? 'Stored; type to replace it' : (field.placeholder ?? '')}
+        {...literalText}
         autocomplete="new-password"
         aria-describedby={describedBy}
         aria-invalid={invalid}

@@ -8,6 +8,7 @@ import { useSubmit } from '../parts/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
+import { literalText } from '../parts/literal-text.ts'
 
 /** Where in the fleet the plugin runs, and where it may. */
 export function PlacementPanel({ plugin }: { plugin: Plugin }) {
@@ -74,8 +75,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
         <input
           id={`${id}-labels`}
           value={typedLabels ?? storedLabels}
-          autocomplete="off"
-          spellcheck={false}
+          {...literalText}
           aria-describedby={`${id}-hint`}
           onInput={({ currentTarget }) => setLabels(currentTarget.value)}
         />

@@ -16,6 +16,7 @@ import {
   withMember,
 } from './setting-places.ts'
 import { useForm } from './settings-form.ts'
+import { literalText } from '../parts/literal-text.ts'
 
 interface SettingFieldsProps {
   fields: readonly Field[]
@@ -140,7 +141,7 @@ function LinesOfList({ field, path, effective, text, onChange }: SettingFieldPro
         rows={5}
         value={text}
         aria-label={field.label}
-        spellcheck={false}
+        {...literalText}
         onInput={({ currentTarget }) => onChange(currentTarget.value)}
       />
       <p class="hint">Not every line can be read. The log of the plugin says which are left out.</p>
