@@ -69,6 +69,7 @@ function pageText(basePath: string, script: string, style: string): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
+<meta name="format-detection" content="telephone=no, date=no, address=no, email=no">
 <title>Lupine</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${base}/assets/${style}">
