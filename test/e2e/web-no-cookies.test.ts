@@ -10,7 +10,14 @@ async function openTab(context: TestContext): Promise<Page> {
   const window = await openWindow(context, {
     profile: { default_content_setting_values: { cookies: 2 } },
   })
-  return window.newPage()
+  const page = await window.newPage()
+  // Firefox refuses it then, as Chromium does not.
+  await page.addInitScript(`globalThis.BroadcastChannel = class {
+    constructor() {
+      throw new DOMException('The operation is insecure.', 'SecurityError')
+    }
+  }`)
+  return page
 }
 
 test('a browser that keeps nothing shows the pages, and takes settings', options, async (context) => {

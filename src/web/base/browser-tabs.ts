@@ -45,9 +45,18 @@ function say(says: Word['says']): void {
   channel?.postMessage({ tab: own, says } satisfies Word)
 }
 
+/** Firefox has none where somebody has all cookies blocked: then each tab keeps its stream. */
+function openChannel(): BroadcastChannel | undefined {
+  try {
+    return new BroadcastChannel('streams')
+  } catch {
+    return undefined
+  }
+}
+
 export function shareConnections({ holds, giveUp, takeUp }: StreamHolder): void {
-  channel = new BroadcastChannel('streams')
-  channel.addEventListener('message', ({ data }) => {
+  channel = openChannel()
+  channel?.addEventListener('message', ({ data }) => {
     const { tab, says } = data as Word
     if (says === 'left') newer.delete(tab)
     else newer.add(tab)
