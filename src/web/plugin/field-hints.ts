@@ -12,7 +12,8 @@ export function hintsFor(field: Field, value: unknown, effective: unknown): stri
     ...bounds(minItems, maxItems, field.fields === null ? ' values' : ' rows'),
   )
   const nests = field.type === 'list' || field.type === 'object'
-  if (field.default !== null && !nests) result.push(`Default: ${valueText(field.default)}.`)
+  if (field.default !== null && !nests)
+    result.push(`Default: ${field.default === '' ? 'empty' : valueText(field.default)}.`)
   if (env === null) return result
   const isUnset = value === undefined || value === ''
   const found = isUnset && effective !== undefined && effective !== field.default
