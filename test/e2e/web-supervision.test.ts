@@ -246,7 +246,8 @@ test(
   async (context) => {
     const host = await lampHost(context)
     await runningLamp(host)
-    const { page } = await lampPage(context, host)
+    // A screen of 1280 pixels beside a scroll bar, which a browser without a window does not show.
+    const { page } = await lampPage(context, host, { theme: 'light', width: 1264 })
     for (const path of [`/machines/plugin-lifecycle?plugin=${lamp}`, '/machines/host']) {
       await page.goto(path)
       await page.locator('.chart svg').waitFor()

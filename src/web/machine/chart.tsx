@@ -13,7 +13,7 @@ export interface LastTransition {
 }
 
 /** The picture is made smaller to fit, but not so that its labels (11.5 pixels) cannot be read; then it scrolls. */
-const smallestScale = 0.9
+const smallestScale = 0.88
 
 interface ChartProps {
   machine: MachineDefinition
