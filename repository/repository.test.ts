@@ -16,11 +16,13 @@ const plugins = readdirSync(folder, { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name)
 
-function manifestOf(plugin: string): Manifest {
-  const parsed = parseManifestShape(readJson('repository', plugin, 'plugin.json'))
+function manifestIn(...folders: string[]): Manifest {
+  const parsed = parseManifestShape(readJson(...folders, 'plugin.json'))
   assert.ok(parsed.ok, JSON.stringify(parsed))
   return parsed.value
 }
+
+const manifestOf = (plugin: string): Manifest => manifestIn('repository', plugin)
 
 test('the index is the one that the plugins make', () => {
   const script = join(root, 'scripts', 'index-repository.mjs')
@@ -37,14 +39,18 @@ test('the index is one that the host accepts, and lists every plugin', () => {
   )
 })
 
-test('the installed clock is a copy of the clock in the repository', () => {
-  const installed = join(root, 'plugins', 'starter--clock')
-  const { files = defaultFiles, docs = [] } = manifestOf('clock')
-  const expected = ['plugin.json', ...files, ...docs.map(({ file }) => file)].sort()
-  assert.deepEqual(readdirSync(installed).sort(), expected)
-  for (const file of expected) {
-    assert.deepEqual(readFileSync(join(installed, file)), readFileSync(join(folder, 'clock', file)), file)
-  }
+test('the clock that a clone comes with is whole, in the version that its host file names', () => {
+  const folders = ['plugins', 'starter--clock']
+  const { version, files = defaultFiles, docs = [] } = manifestIn(...folders)
+  assert.deepEqual(
+    readdirSync(join(root, ...folders)).sort(),
+    ['plugin.json', ...files, ...docs.map(({ file }) => file)].sort(),
+  )
+  const host = readJson('.host.json') as { plugins: { installed: { id: string; version: string }[] } }
+  assert.deepEqual(
+    host.plugins.installed.map((entry) => [entry.id, entry.version]),
+    [['@starter/clock', version]],
+  )
 })
 
 for (const plugin of plugins) {

@@ -117,9 +117,9 @@ test('a meter that falls silent is told, and connected again', { timeout }, asyn
   // Again and again: each connection lasts a second where nothing comes.
   await until('the next telegram', async () => {
     send(dsmr5)
-    return (await plugin.sensors()).power_in === 244
+    const [{ power_in }, objects] = await Promise.all([plugin.sensors(), plugin.objects()])
+    return power_in === 244 && objects.status?.ok === true
   })
-  await status(({ ok }) => ok)
 })
 
 test('what was cut by the end of a connection does not go on in the next', { timeout }, async (context) => {
