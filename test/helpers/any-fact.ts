@@ -62,7 +62,7 @@ export function pluginFactsOf(plugin: string): PluginFact[] {
     { type: 'PluginHookSecretChanged', plugin, data: { hookSecret: 'h0oK-5ecret' } },
     { type: 'PluginHookSecretChanged', plugin, data: { hookSecret: 'x', keepsRevision: true } },
     { type: 'PluginLimitsChanged', plugin, data: { limits: { timers: 5 } } },
-    { type: 'PluginRolledBack', plugin, data: { reason: 'test', version: '2.0.0' } },
+    { type: 'PluginRolledBack', plugin, data: { reason: 'test', version: '2.0.0', from: '3.0.0' } },
     { type: 'PluginRolledBack', plugin, data: { reason: 'test' } },
     { type: 'PluginDisabled', plugin, data: {} },
     { type: 'PluginUnloadRequested', plugin, data: { reason: 'test' } },

@@ -240,6 +240,29 @@ test('an update that does not run goes back by itself, to the files and the conf
   ])
 })
 
+test('the history tells from which version to which a plugin went', async (context) => {
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '') }])
+  await command(host, 'x/update', {})
+  await command(host, 'x/rollback')
+  await host.publish([{ id: 'x', version: '3.0.0', lua: lua('x', 'error("worse")') }])
+  await command(host, 'x/update', {})
+  const { events } = (await host.request('GET', '/api/plugins/x/history')).body
+  assert.deepEqual(
+    events
+      .filter(({ type }: any) => ['PluginUpdated', 'PluginRolledBack'].includes(type))
+      .map(({ type, data }: any) => `${type} ${data.from} ${data.version}`),
+    [
+      'PluginUpdated 1.0.0 2.0.0',
+      'PluginRolledBack 2.0.0 1.0.0',
+      'PluginUpdated 1.0.0 3.0.0',
+      'PluginRolledBack 3.0.0 1.0.0',
+    ],
+  )
+})
+
 test('the log of a plugin tells why an update did not stay, also when its settings do not fit', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')

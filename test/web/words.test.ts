@@ -46,6 +46,14 @@ for (const [placement, words] of placements)
   })
 
 const details: [type: string, data: JournalEvent['data'], detail: string][] = [
+  ['PluginUpdated', { version: '2.0.0' }, 'version 2.0.0'],
+  ['PluginUpdated', { version: '2.0.0', from: '1.0.0' }, 'from version 1.0.0 to 2.0.0'],
+  ['PluginRolledBack', { reason: 'asked for' }, 'because of: asked for'],
+  [
+    'PluginRolledBack',
+    { reason: 'asked for', version: '1.0.0', from: '2.0.0' },
+    'from version 2.0.0 to 1.0.0, because of: asked for',
+  ],
   [
     'PluginMoved',
     { from: null, to: 'attic', epoch: 1, reason: 'it was installed' },

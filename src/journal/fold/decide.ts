@@ -113,10 +113,9 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
       })
     case 'rollback': {
       const { type: _type, ...data } = command
-      const release = releaseToReturnTo(snapshot, data.version)
-      // Without a version the fold takes the latest, which is another one when that did not run.
-      const version = release === snapshot.context.kept[0] ? {} : { version: release.version }
-      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data: { ...version, ...data } })
+      const { version } = releaseToReturnTo(snapshot, data.version)
+      const versions = { version, from: snapshot.context.version }
+      return possible(snapshot, { type: 'PluginRolledBack', plugin: id, data: { ...data, ...versions } })
     }
     case 'uninstall': {
       const { type: _type, ...data } = command

@@ -207,6 +207,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
         const { added } = changedPermissions(context, id, manifests.get(id), staged.manifest)
         const data = {
           ...releaseData(staged),
+          from: before.version,
           ...(added.length === 0 ? {} : { permissionsAdded: added }),
           ...leavingSecrets(context, id),
         }

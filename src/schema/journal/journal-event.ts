@@ -78,6 +78,8 @@ const nothing = Type.Object({})
  */
 const keepsRevision = { keepsRevision: Type.Optional(Type.Literal(true)) }
 const failure = Type.Object({ error: PluginError })
+/** The version that was in its place; absent in facts that were written down before this was told. */
+const leavesVersion = { from: Type.Optional(nullable(Type.String())) }
 /** Pointers to the settings that the version which goes with it declared secrets; absent where that is known already. */
 const leavesSecrets = { formerSecrets: Type.Optional(Type.Array(Type.String())) }
 
@@ -126,6 +128,7 @@ export const pluginFacts = {
   PluginStabilized: Type.Object(keepsRevision),
   PluginUpdated: Type.Object({
     ...release,
+    ...leavesVersion,
     /** What it may do that the version before it might not; absent when there is nothing. */
     permissionsAdded: Type.Optional(Type.Array(PermissionEntry)),
     ...leavesSecrets,
@@ -134,10 +137,11 @@ export const pluginFacts = {
   PluginFilesRestored: Type.Object({ ...release, source: FilesSource, ...leavesSecrets }),
   /** An update found what is installed, under a newer version of the index. */
   PluginVersionConfirmed: Type.Object({ indexVersion: Type.String(), ...keepsRevision }),
-  /** `version`: which of the kept ones; without it the one before. */
+  /** `version`: which of the kept ones; older facts without it mean the one before. */
   PluginRolledBack: Type.Object({
     reason: Type.String(),
     version: Type.Optional(Type.String()),
+    ...leavesVersion,
     /** Nobody asked for it: what it leaves did not run. */
     automatic: Type.Optional(Type.Literal(true)),
     ...leavesSecrets,

@@ -96,13 +96,17 @@ export function detailOf(event: JournalEvent): string {
   const ofFleet = fleetDetailOf(event)
   if (ofFleet !== undefined) return ofFleet
   const { data } = event
-  const { error, reason, version, name, namespace, repository } = data
+  const { error, reason, version, from, name, namespace, repository } = data
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
-  if (typeof reason === 'string') return `because of: ${reason}`
+  const versions = typeof from === 'string' ? `from version ${from} to ${String(version)}` : undefined
+  if (typeof reason === 'string') {
+    const why = `because of: ${reason}`
+    return versions === undefined ? why : `${versions}, ${why}`
+  }
   if (typeof version === 'string') {
     const { permissionsAdded: added } = data
     const more = Array.isArray(added) ? `; it may now ${permissionsInWords(added as PermissionEntry[])}` : ''
-    return `version ${version}${more}`
+    return `${versions ?? `version ${version}`}${more}`
   }
   if (typeof namespace === 'string') return `@${namespace} to ${String(repository)}`
   return typeof name === 'string' ? name : ''
