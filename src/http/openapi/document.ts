@@ -37,15 +37,13 @@ const parameterMeanings: Readonly<Record<string, string>> = {
   seq: 'Number of an event of the journal',
 }
 
-/** Codes that any request may be answered with. */
-const commonProblems: readonly ProblemCode[] = ['forbidden', 'internal']
-/** Codes of requests that carry something to check. */
-const inputProblems: readonly ProblemCode[] = ['body_invalid']
+/** Codes that any request may be answered with: each has an address and headers that may be malformed. */
+const commonProblems: readonly ProblemCode[] = ['body_invalid', 'forbidden', 'internal']
 /** Codes of what is asked of one plugin, and of changes, where several hosts work as one. */
 const pluginProblems: readonly ProblemCode[] = ['plugin_moving', 'fleet_unreachable']
 const changeProblems: readonly ProblemCode[] = ['fleet_unreachable']
 const pluginChangeProblems: readonly ProblemCode[] = ['no_other_host']
-const bodyProblems: readonly ProblemCode[] = ['body_invalid', 'body_too_large', 'unsupported_media_type']
+const bodyProblems: readonly ProblemCode[] = ['body_too_large', 'unsupported_media_type']
 
 /** The description of the API (OpenAPI 3.1), from the routes and the schemas that check them. */
 export function openApiDocument(routes: readonly Route[], hostVersion: string, basePath: string): object {
@@ -185,7 +183,9 @@ function successes({ answers, produces = [] }: Route, schemas: SchemaTranslator)
     Object.entries(answers).map(([status, schema]) => {
       const content = {
         ...(schema === null ? {} : { 'application/json': { schema: schemas.translate(schema) } }),
-        ...Object.fromEntries(produces.map((type) => [type, { schema: { type: 'string' } }])),
+        ...Object.fromEntries(
+          produces.map((type) => [type, { schema: { type: type.endsWith('json') ? 'object' : 'string' } }]),
+        ),
       }
       const description = successTexts[Number(status)] ?? 'Answered'
       return [status, { description, ...(Object.keys(content).length === 0 ? {} : { content }) }]
@@ -197,7 +197,6 @@ function failures(route: Route, schemas: SchemaTranslator): Record<string, objec
   const codes = new Set<ProblemCode>([
     ...commonProblems,
     ...(route.open === true ? [] : (['unauthorized', 'too_many_requests'] as const)),
-    ...(route.query === undefined ? [] : inputProblems),
     ...(route.body === undefined ? [] : bodyProblems),
     ...(route.path.includes('/plugins/:id') ? pluginProblems : []),
     ...(route.method === 'GET' || route.open === true ? [] : changeProblems),
