@@ -33,6 +33,8 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
   /** The second address that does the same. */
   also?: string
   summary: string
+  /** What the schemas of its answers cannot say. Markdown. */
+  details?: string
   /** Needs no token. */
   open?: boolean
   /** Answers while the host is still getting ready. */
@@ -42,6 +44,8 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
   body?: Body
   /** Schemas of the answers by status; null when an answer is not JSON. */
   answers: Readonly<Record<number, TSchema | null>>
+  /** What its answers say in headers of their own. */
+  answerHeaders?: Readonly<Record<string, string>>
   /** Content types of the answers that are not JSON. */
   produces?: readonly string[]
   /** A page of the user interface: not part of the API, and not in its description. */

@@ -98,6 +98,24 @@ test('every operation has an id of its own, a summary, its path parameters and a
   }
 })
 
+test('what may stand in the query of an address is explained, where its values do not say it', () => {
+  const parameters = operations().flatMap(({ name, operation }) =>
+    operation.parameters.map((one: any) => ({ ...one, name: `${name} ${one.name}` })),
+  )
+  const isClear = ({ description, schema }: any): boolean => description !== undefined || 'enum' in schema
+  assert.deepEqual(
+    parameters.filter((one) => one.in === 'query' && !isClear(one)).map(({ name }) => name),
+    [],
+  )
+})
+
+test('the description of the event stream tells what each event has', () => {
+  const { summary, description } = document.paths['/api/events'].get
+  const events = summary.match(/: ([\w, ]+); /)[1].split(', ')
+  assert.ok(events.length > 5)
+  for (const event of events) assert.match(description, new RegExp(`^- .*\`${event}\`.*: `, 'm'))
+})
+
 test('every reference leads to a schema, and every code of the table is told', () => {
   const text = JSON.stringify(document)
   const references = new Set(
@@ -192,6 +210,14 @@ test('what a host answers is what its description says', async () => {
     const described = operations().find((one) => one.name === name)?.operation.responses[answer.status]
     assert.ok(described, `${name} answered ${answer.status}: ${JSON.stringify(answer.body)}`)
     statuses.add(answer.status)
+    if (answer.status < 300)
+      assert.deepEqual(
+        ['etag', 'first-seq', 'last-seq', 'location'].filter((header) => answer.headers.has(header)),
+        Object.keys(described.headers ?? {})
+          .map((header) => header.toLowerCase())
+          .sort(),
+        name,
+      )
     const type = answer.headers.get('content-type')?.split(';')[0] ?? ''
     const schema = described.content?.[type]?.schema
     assert.ok(schema, `${name} answered ${answer.status} with ${type}`)

@@ -37,6 +37,23 @@ const parameterMeanings: Readonly<Record<string, string>> = {
   seq: 'Number of an event of the journal',
 }
 
+/** What may stand behind the `?` of an address; where the name and the choice of values say it all, nothing. */
+const queryMeanings: Readonly<Record<string, string>> = {
+  q: 'A text that is in what is looked for, in any case',
+  tag: 'Only plugins that have this tag',
+  purge: 'What goes as well, `kv`, `files`, or both with a comma; else both stay',
+  limit: 'How many at most: the oldest of a history, the newest of a log',
+  after:
+    'Number of an event: those that came later. The `seq` of the last one of a page leads to the next page',
+  level: 'Only lines of this level and of graver ones',
+  file: 'A document that the manifest lists, as it is written there',
+  render: 'A page of the document, without scripts',
+  repository: 'Only what the repository of this name offers',
+  plugin: 'Only what happens to this plugin; its full id, or a short id that only one has',
+  lastEventId: 'The same as the header `Last-Event-ID`, which goes before it',
+  beats: 'With `true` the event `beat` comes every 15 s, for readers that are shown no comments',
+}
+
 /** Codes that any request may be answered with: each has an address and headers that may be malformed. */
 const commonProblems: readonly ProblemCode[] = ['body_invalid', 'forbidden', 'internal']
 /** Codes of what is asked of one plugin, and of changes, where several hosts work as one. */
@@ -86,10 +103,11 @@ export function openApiDocument(routes: readonly Route[], hostVersion: string, b
 }
 
 function operationOf(route: Route, path: string, schemas: SchemaTranslator): object {
-  const { method, summary, query, body, open } = route
+  const { method, summary, details, query, body, open } = route
   return {
     operationId: operationId(method, path),
     summary,
+    ...(details === undefined ? {} : { description: details }),
     tags: [tagOf(path)],
     ...(open === true ? { security: [] } : {}),
     parameters: [
@@ -141,6 +159,7 @@ function queryParameters(query: NonNullable<Route['query']>, schemas: SchemaTran
     in: 'query',
     required: required.includes(name),
     schema: schemas.translate(schema),
+    ...(queryMeanings[name] === undefined ? {} : { description: queryMeanings[name] }),
   }))
 }
 
@@ -178,7 +197,8 @@ const successTexts: Readonly<Record<number, string>> = {
   503: 'Not now',
 }
 
-function successes({ answers, produces = [] }: Route, schemas: SchemaTranslator): Record<string, object> {
+function successes(route: Route, schemas: SchemaTranslator): Record<string, object> {
+  const { answers, produces = [] } = route
   return Object.fromEntries(
     Object.entries(answers).map(([status, schema]) => {
       const content = {
@@ -188,8 +208,29 @@ function successes({ answers, produces = [] }: Route, schemas: SchemaTranslator)
         ),
       }
       const description = successTexts[Number(status)] ?? 'Answered'
-      return [status, { description, ...(Object.keys(content).length === 0 ? {} : { content }) }]
+      const headers = headersOf(route, schema)
+      return [
+        status,
+        {
+          description,
+          ...(Object.keys(headers).length === 0 ? {} : { headers }),
+          ...(Object.keys(content).length === 0 ? {} : { content }),
+        },
+      ]
     }),
+  )
+}
+
+function headersOf({ answerHeaders = {} }: Route, schema: TSchema | null): Record<string, object> {
+  const meanings = {
+    ...(schema === PluginAnswer ? { ETag: 'The revision in double quotes, as `If-Match` takes it' } : {}),
+    ...answerHeaders,
+  }
+  return Object.fromEntries(
+    Object.entries(meanings).map(([name, description]) => [
+      name,
+      { description, required: true, schema: { type: 'string' } },
+    ]),
   )
 }
 

@@ -12,6 +12,18 @@ export function eventRoutes(lifecycle: LifecycleFacade, events: EventStream): Ro
       path: '/api/events',
       summary:
         'What happens, as server-sent events: lifecycle, log, event, object, sensor, control, exposure, exposed; with beats=true also beat, every 15 s',
+      details: [
+        'Each event has JSON as its data; a value that is gone is null.',
+        '- `lifecycle`: a JournalEvent. Its `seq` is the id of the event, from which a stream goes on after a break.',
+        '- `log`: `{plugin, at, level, message, fields?}`',
+        '- `event`, which a plugin emitted: `{plugin, name, data, caller?}`',
+        '- `object`: `{plugin, path, value, removed}`',
+        '- `sensor` and `control`: `{plugin, id, value, removed}`',
+        '- `exposure`, which came, changed or went: `{plugin, id, exposure}`',
+        '- `exposed`, its state: `{plugin, id, state}`',
+        '',
+        'Who reads too slowly is cut off. What happened meanwhile comes again only where it is `lifecycle`.',
+      ].join('\n'),
       query: EventsQuery,
       answers: { 200: null },
       produces: ['text/event-stream'],

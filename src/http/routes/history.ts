@@ -28,6 +28,10 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
         'The events of the host and all plugins, oldest first; those larger than 8 MiB together page by page',
       query: HistoryQuery,
       answers: { 200: HistoryAnswer },
+      answerHeaders: {
+        'First-Seq': 'Number of the first event that is here: above 1 where old ones were moved away',
+        'Last-Seq': 'Number of the last event that is here',
+      },
       handle: ({ query }) => ({
         body: { events: lifecycle.history(query) },
         // For whoever wants the newest events first, and would else have to read all; and where they begin.

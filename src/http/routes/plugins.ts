@@ -35,6 +35,7 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
       summary: 'Installs a plugin from a repository; it is not enabled yet',
       body: InstallBody,
       answers: { 201: PluginAnswer },
+      answerHeaders: { Location: 'Address of the plugin' },
       problems: [
         'already_installed',
         'invalid_transition',

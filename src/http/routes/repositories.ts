@@ -20,6 +20,7 @@ export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
       summary: 'Adds a repository, or gives one of this name another address, or a key',
       body: RepositoryBody,
       answers: { 201: RepositoriesAnswer },
+      answerHeaders: { Location: 'Address of the repository' },
       problems: [
         'repository_pinned',
         'signature_invalid',
