@@ -178,8 +178,14 @@ export function createInspector(settings: InspectorSettings): Inspector {
 
   return {
     handleUpgrade(request, socket, head) {
-      if (closing !== undefined || clients.size >= inspectorClientsLimit) {
-        throw new Problem('shutting_down', 'The inspector takes no more connections now; close another one.')
+      if (closing !== undefined) {
+        throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
+      }
+      if (clients.size >= inspectorClientsLimit) {
+        throw new Problem(
+          'too_many_requests',
+          `The inspector has ${inspectorClientsLimit} connections, and takes no more; close another one.`,
+        )
       }
       server.handleUpgrade(request, socket, head, accept)
     },

@@ -29,6 +29,7 @@ export function webSocketRoutes(): Route[] {
       '/api/inspect',
       'State machines at work, in the message shapes of @statelyai/inspect (WebSocket)',
       false,
+      ['shutting_down'],
     ),
     speaks('/mqtt', 'MQTT over WebSocket; the password is the token of the host (WebSocket)', true, [
       'too_many_requests',
