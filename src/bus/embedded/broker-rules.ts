@@ -27,6 +27,16 @@ const badIdentifier = 2 as ReturnCode
 const badCredentials = 4 as ReturnCode
 /* eslint-enable */
 
+/** Of a command by a bridge that the other broker has retained. */
+const repeatedCommand = 'A command that another broker has retained was refused: its bridge would repeat it'
+
+/** An error would cut the client off. So the message is acknowledged, but goes nowhere. */
+function discard(packet: Pick<AedesPublishPacket, 'topic' | 'payload' | 'retain'>): void {
+  packet.topic = refusedTopic
+  packet.payload = Buffer.alloc(0)
+  packet.retain = false
+}
+
 function refusal(reason: string, returnCode: ReturnCode): AuthenticateError {
   return Object.assign(new Error(reason), { returnCode })
 }
@@ -66,6 +76,8 @@ export function createBrokerRules({
   const admitted = new WeakSet<object>()
   /** Clients that were told that they are connected: nothing comes before that. */
   const greeted = new WeakSet<object>()
+  /** Brokers that pass on what is said at them. They say so by a bit of the version, which is not in the library's types. */
+  const bridges = new WeakSet<Client>()
   const counts = { received: 0, wrongPasswords: 0 }
   const mayPublish = memoize((topic) => mayClientPublish(root, topic))
 
@@ -82,6 +94,7 @@ export function createBrokerRules({
     preConnect(client, packet, done) {
       // Only MQTT 3.1.1 has clients without an id, and only with a session that ends with the connection (3.1.3-7).
       if (packet.clientId === '' && (!packet.clean || packet.protocolVersion !== 4)) nameless.add(client)
+      if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
       Reflect.apply(Reflect.get(client, 'pause') as () => void, client, [])
@@ -128,13 +141,18 @@ export function createBrokerRules({
           client: client?.id,
           topic: packet.topic,
         })
-        // An error would cut the client off. So the message is acknowledged, but goes nowhere.
-        packet.topic = refusedTopic
-        packet.payload = Buffer.alloc(0)
+        discard(packet)
+      }
+      if (isBelow(root, packet.topic) && packet.retain) {
+        // What another broker has retained its bridge sends at each connection, so at each start of the host.
+        if (client !== null && bridges.has(client)) {
+          const { topic } = packet
+          warn(`${repeatedCommand}. Clear it there`, { client: client.id, topic })
+          discard(packet)
+        }
+        // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
         packet.retain = false
       }
-      // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.
-      if (isBelow(root, packet.topic)) packet.retain = false
       if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
         retains(packet.payload, { kind: 'client', address: clientNetwork(addressOf(client)) })
       }
