@@ -4,6 +4,7 @@ import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields } from '../../base/log/log.ts'
 import { memoize } from '../../base/memoize.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
+import { cutText } from '../../base/text/cut-text.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import {
   isBrokerInternal,
@@ -18,6 +19,10 @@ import type { RetainedPacket } from '../store/stored-packet.ts'
 
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
+/** Of a subscription that several clients take turns in. */
+const sharedPrefix = '$share/'
+/** Of a client's id that the log repeats. */
+const clientIdBytes = 200
 
 type ReturnCode = AuthenticateError['returnCode']
 
@@ -94,6 +99,12 @@ export function createBrokerRules({
     preConnect(client, packet, done) {
       // Only MQTT 3.1.1 has clients without an id, and only with a session that ends with the connection (3.1.3-7).
       if (packet.clientId === '' && (!packet.clean || packet.protocolVersion !== 4)) nameless.add(client)
+      if (packet.protocolVersion === 5)
+        warn('An MQTT client was refused: it asks for MQTT 5; set it to 3.1.1', {
+          // Of somebody who has shown no password.
+          client: cutText(packet.clientId, clientIdBytes),
+          address: addressOf(client),
+        })
       if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
@@ -161,6 +172,15 @@ export function createBrokerRules({
     authorizeSubscribe(client, subscription, done) {
       const { topic, qos } = subscription
       if (!admitted.has(client) || !maySubscribe(topic)) {
+        done(null, null)
+        return
+      }
+      // Those of MQTT 5 are no part of 3.1.1: taken as any other filter, it would never match.
+      if (topic.startsWith(sharedPrefix)) {
+        warn('A subscription was refused: only brokers of MQTT 5 have shared ones', {
+          client: client.id,
+          filter: topic,
+        })
         done(null, null)
         return
       }
