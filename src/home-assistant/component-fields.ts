@@ -28,9 +28,11 @@ const longestText = 255
 
 const sensor: FieldsOf = (exposure, topics) => {
   const { unit, deviceClass, stateClass, options, type } = exposure
-  const common = feature(exposure, topics, 'value', simple, template.value)
+  const render = deviceClass === 'timestamp' ? template.time : template.value
+  const common = feature(exposure, topics, 'value', simple, render)
+  const isList = type === 'select' || deviceClass === 'enum'
   // A list of values goes with neither a unit nor a state class.
-  if (type === 'select' && options !== undefined && unit === undefined && stateClass === undefined)
+  if (isList && options !== undefined && unit === undefined && stateClass === undefined)
     return { ...common, device_class: 'enum', options }
   return {
     ...common,

@@ -14,6 +14,9 @@ export type FieldsOf = (exposure: Exposure, topics: ComponentTopics) => Fields
 /** A state topic is emptied while its plugin is reloaded: then there is no JSON, and nothing is known. */
 export const template = {
   value: (feature: string) => `{{ value_json.${feature} if value_json is defined else None }}`,
+  /** What is a time to Home Assistant is text; here it may be the seconds since 1970 that `os.time()` gives. */
+  time: (feature: string) =>
+    `{{ (value_json.${feature} | timestamp_custom('%Y-%m-%dT%H:%M:%SZ', false) if value_json.${feature} is number else value_json.${feature}) if value_json is defined else None }}`,
   /** For fields that have no way to say that something is not known: nothing is rendered, which is ignored. */
   known: (feature: string) =>
     `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`,

@@ -238,6 +238,19 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
     { state_topic: at, value_template: value('value'), device_class: 'enum', options: ['a', 'b'] },
   ],
   [
+    complete('sensor', { deviceClass: 'enum', options: ['a', 'b'] }),
+    { state_topic: at, value_template: value('value'), device_class: 'enum', options: ['a', 'b'] },
+  ],
+  [
+    complete('sensor', { deviceClass: 'timestamp' }),
+    {
+      state_topic: at,
+      value_template:
+        "{{ (value_json.value | timestamp_custom('%Y-%m-%dT%H:%M:%SZ', false) if value_json.value is number else value_json.value) if value_json is defined else None }}",
+      device_class: 'timestamp',
+    },
+  ],
+  [
     complete('switch', { deviceClass: 'outlet' }),
     {
       command_topic: `${at}/state/set`,
