@@ -6,7 +6,7 @@ import { chmod, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { directoryWithPlugin } from '../helpers/data-directory.ts'
 import { programPath, runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
@@ -129,16 +129,8 @@ test('an address that others can reach needs a token', async (context) => {
 })
 
 test('the ready line has the addresses, the plugins by state and the time; SIGTERM unloads and ends with 0', async (context) => {
-  const directory = await temporaryDirectory(context)
-  const repository = join(await temporaryDirectory(context), 'repository')
-  await writeFixtureRepository(repository, [
-    { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() p:log("info", "goodbye") end)' },
-  ])
-  const file = {
-    repositories: [{ name: 'fixtures', url: repository }],
-    plugins: { installed: [{ id: '@fixtures/x', enabled: true, config: {} }] },
-  }
-  await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+  const lua = 'p:onCleanup(function() p:log("info", "goodbye") end)'
+  const directory = await directoryWithPlugin(context, lua)
   const host = await startHostProcess(directory)
   context.after(() => host.stop('SIGKILL'))
   const { http, mqtt, plugins, startupMs, msg } = host.ready
@@ -160,16 +152,7 @@ for (const [title, signal, code] of [
   ['a terminal that is closed ends the host in order, however often it says so', 'SIGHUP', 0],
 ] as const) {
   test(title, async (context) => {
-    const directory = await temporaryDirectory(context)
-    const repository = join(await temporaryDirectory(context), 'repository')
-    await writeFixtureRepository(repository, [
-      { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
-    ])
-    const file = {
-      repositories: [{ name: 'fixtures', url: repository }],
-      plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
-    }
-    await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+    const directory = await directoryWithPlugin(context, 'p:onCleanup(function() while true do end end)')
     const host = await startHostProcess(directory)
     context.after(() => host.stop('SIGKILL'))
     const stopping = new Promise<void>((resolve) => {

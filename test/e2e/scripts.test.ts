@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
+import { directoryWithPlugin } from '../helpers/data-directory.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -44,17 +44,8 @@ for (const [title, target, signal] of [
   ['a service manager that signals the shell of npm and the host together cuts no unload off', -1, 'SIGTERM'],
 ] as const) {
   test(title, async (t) => {
-    const directory = await temporaryDirectory(t)
-    const repository = join(await temporaryDirectory(t), 'repository')
     // Its end takes longer than the host takes to see that the shell is gone.
-    await writeFixtureRepository(repository, [
-      { id: 'x', lua: 'local p = Plugin:new("x")\np:onCleanup(function() while true do end end)' },
-    ])
-    const file = {
-      repositories: [{ name: 'fixtures', url: repository }],
-      plugins: { installed: [{ id: '@fixtures/x', enabled: true }] },
-    }
-    await writeFile(join(directory, '.host.json'), JSON.stringify(file))
+    const directory = await directoryWithPlugin(t, 'p:onCleanup(function() while true do end end)')
     const settings = { HOST_DATA_DIR: directory, HOST_HTTP_PORT: '0', HOST_MQTT_PORT: '0' }
     const shell = spawn('sh', ['-c', '"$0" scripts/start.mjs; true', process.execPath], {
       cwd: root,
