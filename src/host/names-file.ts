@@ -8,7 +8,7 @@ import { brokerName } from '../schema/names/broker-url.ts'
 import { type NamesFile, parseNamesFile, type ToldNames } from '../schema/files/told-names.ts'
 import type { Settings } from '../settings/settings.ts'
 
-export const namesFileName = '.host.names'
+const namesFileName = '.host.names'
 
 /** Names that are remembered; each costs a look at the broker at a start, and nobody renames a host so often. */
 export const formerNamesLimit = 20

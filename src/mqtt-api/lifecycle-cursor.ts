@@ -11,7 +11,7 @@ import { parseJsonText } from '../schema/parsing/json-text.ts'
 import { type LifecycleCursor, parseLifecycleCursor } from '../schema/files/lifecycle-cursor.ts'
 
 /** In the data directory. May be deleted while the host is stopped: the broker is then told of what comes. */
-export const lifecycleCursorFileName = '.host.lifecycle'
+const lifecycleCursorFileName = '.host.lifecycle'
 
 export type JournalPosition = Pick<LifecycleCursor, 'seq' | 'event'>
 

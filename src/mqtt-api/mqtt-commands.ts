@@ -19,7 +19,7 @@ import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
-export const pendingRequestsLimit = 1_000
+const pendingRequestsLimit = 1_000
 
 /** What is published on `R/response/<verb>`. */
 export interface MqttResponse {

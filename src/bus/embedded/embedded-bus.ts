@@ -25,9 +25,9 @@ import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 
 /** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
-export const pendingMessagesLimit = 50_000
+const pendingMessagesLimit = 50_000
 /** Milliseconds that the last word at the end (`offline`) may take. */
-export const closingTimeout = 1_000
+const closingTimeout = 1_000
 
 export interface EmbeddedBusSettings {
   /** Address to listen at. */

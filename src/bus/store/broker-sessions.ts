@@ -18,7 +18,7 @@ export const sessionsLimit = 200
 /** Messages of QoS 1 and 2 that wait for one such client; the oldest gives way. */
 export const sessionQueueLimit = 1_000
 /** Bytes of payload that wait for one such client. */
-export const sessionQueueBytesLimit = 4 * 1024 * 1024
+const sessionQueueBytesLimit = 4 * 1024 * 1024
 
 /** In place of the broker's id, for what an earlier run has kept. Its number is unique by itself. */
 const restoredBrokerId = 'restored'

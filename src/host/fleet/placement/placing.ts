@@ -32,7 +32,7 @@ export function labelsOf({ host }: Pick<LiveState, 'host'>): Map<string, readonl
 }
 
 /** What stands against a placement, as a sentence that says what to do; undefined: nothing does. Pure. */
-export function splitBy(
+function splitBy(
   plugins: readonly Placed[],
   id: string,
   placement: Placement,
