@@ -1,5 +1,6 @@
 import { signal } from '@preact/signals'
 import { addressOf, pathAt } from './address.ts'
+import { restorePosition, storePosition } from './view-position.ts'
 
 /** The address bar is the state of the page: every view can be linked to, and survives a reload. */
 
@@ -20,7 +21,10 @@ export const place = signal<Place>(here())
 export function go(target: string, options: { replace?: boolean } = {}): void {
   const before = place.peek().path
   if (options.replace === true) history.replaceState(null, '', addressOf(target))
-  else history.pushState(null, '', addressOf(target))
+  else {
+    storePosition()
+    history.pushState(null, '', addressOf(target))
+  }
   place.value = here()
   if (place.peek().path !== before) scrollTo(0, 0)
 }
@@ -46,6 +50,7 @@ export function pluginPath(id: string, tab = ''): string {
 export function followLinks(): void {
   addEventListener('popstate', () => {
     place.value = here()
+    restorePosition()
   })
   addEventListener('click', (event) => {
     const plain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey && !event.altKey

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { entriesNeeded } from '../base/view-position.ts'
 
 interface InfiniteScroll {
   shown: number
@@ -14,7 +15,7 @@ interface InfiniteScroll {
  * costs no more than a screenful.
  */
 export function useInfiniteScroll(total: number, step = 25): InfiniteScroll {
-  const [shown, setShown] = useState(step)
+  const [shown, setShown] = useState(() => Math.ceil(entriesNeeded() / step) * step)
   const element = useRef<HTMLDivElement>(null)
   const more = shown < total
   useEffect(() => {
