@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
-import { createClientAddresses, parseNetwork } from '../../src/base/network/client-address.ts'
+import { clientNetwork, createClientAddresses, parseNetwork } from '../../src/base/network/client-address.ts'
 
 function requestFrom(peer: string, forwarded: string | undefined): IncomingMessage {
   const socket = Object.defineProperty(new Socket(), 'remoteAddress', { value: peer })
@@ -41,5 +41,20 @@ test('an address or a network is one of IPv4 or IPv6', () => {
   assert.deepEqual(
     wrong.filter((text) => parseNetwork(text) !== undefined),
     [],
+  )
+})
+
+test('a client with IPv4 is its address, one with IPv6 the 64 bits that its network has', () => {
+  const table: [address: string, network: string][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2'],
+    ['2001:db8:1:2::', '2001:db8:1:2'],
+    ['2001:db8:1:3::', '2001:db8:1:3'],
+    ['', ''],
+  ]
+  assert.deepEqual(
+    table.map(([address]) => [address, clientNetwork(address)]),
+    table,
   )
 })

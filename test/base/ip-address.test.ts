@@ -58,3 +58,30 @@ test('every way to write an address has one text and one kind', () => {
     cases,
   )
 })
+
+const all = 'ffff:ffff:ffff:ffff:ffff:ffff:ffff'
+const networks: [before: string, first: string, last: string, after: string, kind: string][] = [
+  ['255.255.255.255', '0.0.0.0', '0.255.255.255', '1.0.0.0', 'unspecified'],
+  ['9.255.255.255', '10.0.0.0', '10.255.255.255', '11.0.0.0', 'private'],
+  ['100.63.255.255', '100.64.0.0', '100.127.255.255', '100.128.0.0', 'private'],
+  ['126.255.255.255', '127.0.0.0', '127.255.255.255', '128.0.0.0', 'loopback'],
+  ['169.253.255.255', '169.254.0.0', '169.254.255.255', '169.255.0.0', 'link-local'],
+  ['172.15.255.255', '172.16.0.0', '172.31.255.255', '172.32.0.0', 'private'],
+  ['191.255.255.255', '192.0.0.0', '192.0.0.255', '192.0.1.0', 'private'],
+  ['192.167.255.255', '192.168.0.0', '192.168.255.255', '192.169.0.0', 'private'],
+  ['198.17.255.255', '198.18.0.0', '198.19.255.255', '198.20.0.0', 'private'],
+  ['223.255.255.255', '224.0.0.0', '239.255.255.255', '240.0.0.0', 'multicast'],
+  ['239.255.255.255', '240.0.0.0', '255.255.255.255', '0.0.0.0', 'private'],
+  [`fbff:${all}`, 'fc00::', `fdff:${all}`, 'fe00::', 'private'],
+  [`fe7f:${all}`, 'fe80::', `febf:${all}`, 'fec0::', 'link-local'],
+  [`febf:${all}`, 'fec0::', `feff:${all}`, 'ff00::', 'private'],
+  [`feff:${all}`, 'ff00::', `ffff:${all}`, '::', 'multicast'],
+  ['::1', '::0.0.0.2', '::0.255.255.255', '::1.0.0.0', 'unspecified'],
+]
+
+test('a network begins and ends where its leading bits say', () => {
+  for (const [before, first, last, after, kind] of networks) {
+    assert.deepEqual([first, last].map(kindOfAddress), [kind, kind], `${first} to ${last}`)
+    assert.ok(![before, after].some((text) => kindOfAddress(text) === kind), `${before}, ${after}`)
+  }
+})
