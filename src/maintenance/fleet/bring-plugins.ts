@@ -59,6 +59,8 @@ async function bring(
     left.delete(id)
     const mark = `join ${host.journal.last(id)?.id ?? id}`
     if (isBrought(journal, id, mark)) {
+      // All of it, if that run was ended in the midst: nobody else may be there to write the rest.
+      await journal.decide(id, () => [], 'file')
       result.brought.push(id)
       continue
     }
@@ -102,7 +104,7 @@ function whyNot(
   return undefined
 }
 
-/** Whether an earlier run has brought it. An append is done as a whole or not at all. */
+/** Whether an earlier run has brought it: its first fact promises the others. */
 function isBrought(journal: FleetJournal, plugin: string, mark: string): boolean {
   for (const { requestKey } of eventsOf(journal, { plugin })) if (requestKey === mark) return true
   return false

@@ -114,6 +114,8 @@ async function build(settings: MembershipSettings): Promise<Left> {
   let left: Left
   try {
     const stores = await openFleetStores(settings)
+    // What a host has begun to write down when it died is promised, and no other host is there to write the rest.
+    for (const plugin of journal.state.plugins.keys()) await journal.decide(plugin, () => [], 'file')
     const { state } = journal
     left = {
       seq: state.seq,

@@ -261,7 +261,7 @@ async function persistently<T>(
 ): Promise<T> {
   let cuts = 0
   // The patience of a person is not what is tried here.
-  for (let questions = 3; questions < 1_000; questions += 5) {
+  for (let questions = 3; questions < 1_000; questions += 2) {
     try {
       const done = await task(await cutAfter(context, questions))
       assert.ok(cuts > 1, 'it was interrupted')
@@ -311,6 +311,30 @@ test('what is interrupted anywhere can be run again, and nothing is lost or ther
     three: { starts: 2, apiKey: 'pearl-three', version: '1.0.0' },
   })
   await assert.rejects(stat(`${place}.leaving`), { code: 'ENOENT' })
+})
+
+test('what a host had begun to write down when it died is whole in the directory that is made of the fleet', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const first = await stoppedHost(context, secretKeyFile, ['one'])
+  await writeFixtureRepository(first.repository, [keeper('one'), keeper('three')])
+  const second = await stoppedHost(context, secretKeyFile, ['three'], first.repository)
+  const fleet = stage.newFleet()
+  const place = await newPlace(context)
+  const settings = { ...(await membership(context, ring, fleet, place)), clock: hurriedClock() }
+  await joinFleet({ ...settings, directory: first.directory })
+  const manager = await jetstreamManager(settings.connection)
+  const subjects_filter = `lupine.${fleet}.journal.fixtures/three`
+  const written = async (): Promise<unknown> =>
+    (await manager.streams.info(`LUPINE_${fleet}_JOURNAL`, { subjects_filter })).state.subjects
+  for (let questions = 3; (await written()) === undefined; questions += 1) {
+    const connection = await cutAfter(context, questions)
+    const { directory } = second
+    await assert.rejects(joinFleet({ ...settings, connection, directory }), StoreUnreachableError)
+  }
+  await leaveFleet(settings)
+  assert.deepEqual(await shownBy(context, place, secretKeyFile, ['three']), {
+    three: { starts: 2, apiKey: 'pearl-three', version: '1.0.0' },
+  })
 })
 
 test('a fleet that has only the beginning of its first journal takes no host, until the command has brought the rest', async (context) => {
