@@ -12,6 +12,7 @@ import {
 import { inBatches } from '../store/in-batches.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'
+import { requireSharedKey } from './shared-key.ts'
 import {
   asideSubject,
   epochOfPart,
@@ -51,6 +52,8 @@ export interface ValueBucket {
   purge(subjects: readonly string[]): Promise<void>
   /** Plugins that have a record. */
   plugins(): Promise<string[]>
+  /** Throws one line where the other hosts of the fleet have another key. */
+  requireSharedKey(): Promise<void>
 }
 
 /** Bytes of a message of a part, at most; a server may take fewer. */
@@ -153,5 +156,6 @@ export async function openValueBucket(
       const found = await stream.subjects(subjects)
       return found.map(pluginOfSubject).filter((plugin) => plugin !== undefined)
     },
+    requireSharedKey: () => requireSharedKey(stream, fleet, ring),
   }
 }

@@ -12,6 +12,11 @@ export function recordSubject(fleet: string, plugin: string): string {
   return `$KV.LUPINE_${fleet}_VALUES.${pluginKey(plugin)}`
 }
 
+/** Subject of what shows which key the hosts share. No plugin is called so. */
+export function sharedKeySubject(fleet: string): string {
+  return `$KV.LUPINE_${fleet}_VALUES._key`
+}
+
 /** Subjects of what else there is of a plugin. */
 export function partSubjects(fleet: string, plugin: string): string {
   return `${recordSubject(fleet, plugin)}.>`

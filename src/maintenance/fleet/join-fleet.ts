@@ -51,6 +51,7 @@ async function join(settings: MembershipSettings, host: SingleHost): Promise<Joi
     withoutFiles: host.plugins.filter(({ present }) => present === undefined).map(({ id }) => id),
   }
   if (relation === 'already') return joined
+  await stores.values.requireSharedKey()
   if (relation === 'later') {
     const { brought, refused } = await bringPlugins(settings, host, stores)
     joined.plugins = brought

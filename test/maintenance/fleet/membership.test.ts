@@ -453,6 +453,18 @@ test('files that were changed by hand, and values of a plugin that is gone, come
   })
 })
 
+test('a host with another key does not join the others, which could not read what it brings', async (context) => {
+  const fleet = stage.newFleet()
+  const [first, further] = [await keyFile(context), await keyFile(context)]
+  const one = await stoppedHost(context, first.secretKeyFile, ['one'])
+  const two = await stoppedHost(context, further.secretKeyFile, ['two'])
+  await joinFleet(await membership(context, first.ring, fleet, one.directory))
+  await assert.rejects(
+    joinFleet(await membership(context, further.ring, fleet, two.directory)),
+    /^StoreRefusedError: The hosts of the fleet .* have the key .*: copy the key file of another host of the fleet/,
+  )
+})
+
 test('what is not at rest, or no fleet, or in the way, is refused with one line, and nothing is changed', async (context) => {
   const { secretKeyFile, ring } = await keyFile(context)
   const running = await startTestHost({ settings: { secretKeyFile }, plugins: [keeper('one')] })

@@ -78,10 +78,11 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   // What is under way over it is answered so, at once.
   givenUp.signal.addEventListener('abort', () => void connection.close().catch(() => undefined))
   try {
+    const values = await patiently(() => openValueBucket(connection, name, ring))
+    await patiently(values.requireSharedKey)
     return {
-      ...{ name, address, connection },
+      ...{ name, address, connection, values },
       patiently: createPatience(patience),
-      values: await patiently(() => openValueBucket(connection, name, ring)),
       files: await patiently(() =>
         openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits }),
       ),
