@@ -9,6 +9,7 @@ import { connectTo, startNatsServer, startStore } from '../helpers/nats-server.t
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
+import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createFleetStage } from './fleet-stage.ts'
 import { createKeptHost, openKeptHost, plugins } from './keeper-stage.ts'
 
@@ -64,11 +65,19 @@ test('a host begins a session, takes what nobody runs, and writes down what the 
   })
 })
 
+/** What a log says of another host. */
+function linesAbout({ lines }: ReturnType<typeof createRecordingLogger>, host: string): string[] {
+  return lines
+    .filter(({ fields }) => fields?.host === host)
+    .map(({ level, message }) => `${level} ${message}`)
+}
+
 test('hosts share the plugins, and those of one that ends go to the others at once, after its session was fenced', async (context) => {
   const fleet = stage.newFleet()
   const wanted = plugins('@a/p0', '@a/p1', '@a/p2', '@a/p3')
-  const one = await openKeptHost(context, stage.url(), fleet, 'h1')
-  const two = await openKeptHost(context, stage.url(), fleet, 'h2')
+  const [logOfOne, logOfTwo] = [createRecordingLogger(), createRecordingLogger()]
+  const one = await openKeptHost(context, stage.url(), fleet, 'h1', { logger: logOfOne })
+  const two = await openKeptHost(context, stage.url(), fleet, 'h2', { logger: logOfTwo })
   await until(
     'both sessions',
     async () => one.keeper.state.hosts.size === 2 && two.keeper.state.hosts.size === 2,
@@ -91,6 +100,8 @@ test('hosts share the plugins, and those of one that ends go to the others at on
   const fenced = two.done.indexOf(`fence h1 ${session}`)
   assert.ok(fenced >= 0)
   for (const plugin of moving) assert.ok(two.done.findIndex(inTurn(`start ${plugin} 2`)) > fenced)
+  assert.deepEqual(linesAbout(logOfOne, 'h2'), ['info A host of the fleet is there'])
+  assert.deepEqual(linesAbout(logOfTwo, 'h1'), ['info A host of the fleet has left'])
 })
 
 test('of two hosts of one name the second ends with one line, and the first goes on', async (context) => {
@@ -157,8 +168,9 @@ test('a host that is cut off has stopped before another one starts, and its writ
   const wanted = plugins('@a/p')
   const way = await createTcpProxy(context, stage.url())
   const log: string[] = []
+  const [logOfCut, logOfOther] = [createRecordingLogger(), createRecordingLogger()]
   const cut = await openKeptHost(context, `nats://127.0.0.1:${way.port}`, fleet, 'h1', {
-    wanted,
+    ...{ wanted, logger: logOfCut },
     on: {
       sessionOver: (session) => void log.push(`over ${session}`),
     },
@@ -168,7 +180,7 @@ test('a host that is cut off has stopped before another one starts, and its writ
   way.hold()
   const begin = performance.now()
   const other = await openKeptHost(context, stage.url(), fleet, 'h2', {
-    wanted,
+    ...{ wanted, logger: logOfOther },
     on: { start: (plugin, epoch) => void log.push(`start ${plugin} ${epoch}`) },
   })
   await until('the other host', async () => other.keeper.mayAct('@a/p', 2))
@@ -183,6 +195,25 @@ test('a host that is cut off has stopped before another one starts, and its writ
     return own !== null && own.validFrom !== null && own.session
   })
   assert.notEqual(next, session)
+  // Each log says why the plugin went from one to the other, and that all is well again.
+  await until('the other host to hear of it', async () => linesAbout(logOfOther, 'h1').length > 1)
+  assert.deepEqual(linesAbout(logOfOther, 'h1'), [
+    'warn A host of the fleet is gone: it is not heard of any more, so others take its plugins',
+    'info A host of the fleet is there',
+  ])
+  const own = logOfCut.lines.map(
+    ({ level, message }) => `${level} ${message.replace(/, (?:so|because) .*/, '')}`,
+  )
+  assert.deepEqual(
+    own.filter((line) => /session|store is/.test(line)),
+    [
+      'info The session of this host has begun',
+      "warn The connection to the fleet's store is lost",
+      'warn The session of this host is over',
+      "info The fleet's store is reached again",
+      'info The session of this host has begun',
+    ],
+  )
   const { leases } = leaseBuckets(fleet)
   assert.deepEqual(await (await contentOf(context, stage.url(), leases))(), {
     'a/p': { host: 'h2', session: other.keeper.state.own?.session, epoch: 2 },

@@ -16,6 +16,7 @@ import {
   type LeaseState,
   mayAct,
 } from './state.ts'
+import { logOtherHost, logOver } from './session-news.ts'
 import { leaseStep } from './step.ts'
 import type { LeaseTiming } from './timing.ts'
 
@@ -111,15 +112,17 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
 
   function dispatch(event: LeaseEvent): void {
     if (isDone) return
-    const { hosts, leases } = state
+    const before = state
+    const { hosts, leases } = before
     const [next, effects] = leaseStep(state, event, elapsed.elapsed())
     state = next
-    for (const effect of effects) perform(effect)
+    for (const effect of effects) perform(effect, before)
+    if (event.type === 'hostSeen') logOtherHost(logger, before, next, event.host)
     if (hosts !== next.hosts || leases !== next.leases) actions.changed?.()
     if (state.isLeaving && state.own === null) withdrawn()
   }
 
-  function perform(effect: LeaseEffect): void {
+  function perform(effect: LeaseEffect, before: LeaseState): void {
     switch (effect.type) {
       case 'writeHost':
         if (effect.host === host && effect.record === null) withdraw(effect.expected)
@@ -135,7 +138,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
         logger.info('The session of this host has begun', { session: effect.session })
         return void actions.sessionBegan(effect.session)
       case 'sessionOver':
-        logger.info('The session of this host is over', { session: effect.session })
+        logOver(logger, before, effect.session, elapsed.elapsed())
         return void actions.sessionOver(effect.session)
       case 'stop': {
         const { plugin, epoch, until } = effect

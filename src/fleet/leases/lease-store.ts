@@ -213,16 +213,19 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
     if (isClosed || retry !== undefined) return
     retry = clock.schedule(connectPause, () => {
       retry = undefined
-      connecting = dial().catch((error: unknown) => {
-        if (isClosed) return
-        // Whatever else it says may be different when it has found its feet again.
-        if (isGone(error)) {
-          failed(error)
-          return
-        }
-        warn("The fleet's store cannot be reached", { error: messageOf(error) })
-        reconnect()
-      })
+      connecting = dial().then(
+        () => logger.info("The fleet's store is reached again"),
+        (error: unknown) => {
+          if (isClosed) return
+          // Whatever else it says may be different when it has found its feet again.
+          if (isGone(error)) {
+            failed(error)
+            return
+          }
+          warn("The fleet's store cannot be reached", { error: messageOf(error) })
+          reconnect()
+        },
+      )
     })
   }
 

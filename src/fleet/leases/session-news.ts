@@ -1,0 +1,33 @@
+import type { Logger } from '../../base/log/log.ts'
+import type { LeaseState } from './state.ts'
+
+/** What the log says of sessions: who reads it later finds when hosts came and went, and why plugins moved. */
+
+export function logOtherHost(logger: Logger, before: LeaseState, after: LeaseState, host: string): void {
+  // What is read at the start happened before.
+  if (host === after.host || !before.isSynced) return
+  const was = before.hosts.get(host)
+  const is = after.hosts.get(host)
+  if (is === undefined || was?.record?.session === is.record?.session) return
+  if (was !== undefined && was.record !== null && is.at - was.at >= after.timing.sessionLength) {
+    logger.warn('A host of the fleet is gone: it is not heard of any more, so others take its plugins', {
+      host,
+      silentSeconds: Math.round((is.at - was.at) / 1_000),
+    })
+  } else if (is.record === null) logger.info('A host of the fleet has left', { host })
+  if (is.record !== null) logger.info('A host of the fleet is there', { host })
+}
+
+/** The own session is over, and the host is not to end. */
+export function logOver(logger: Logger, before: LeaseState, session: string, now: number): void {
+  const { own, isLeaving } = before
+  if (isLeaving || own === null || own.validFrom === null) {
+    logger.info('The session of this host is over', { session })
+    return
+  }
+  logger.warn(
+    "The session of this host is over, so its plugins are stopped here: the fleet's store has taken no renewal of it, " +
+      'because it could not be reached, or this machine was asleep',
+    { session, silentSeconds: Math.round((now - own.validFrom) / 1_000) },
+  )
+}
