@@ -11,6 +11,10 @@ export interface Readiness {
   now(): { ready: boolean; reasons: string[] }
 }
 
+const withoutSession =
+  "the fleet's store has taken no sign of life of this host (it cannot be reached, or takes nothing): it runs no plugin, " +
+  'and is not at the broker, until it does'
+
 export function createReadiness(
   bus: Pick<Bus, 'connected' | 'memoryOnly'>,
   journal: Pick<Journal, 'stall' | 'refused'>,
@@ -24,8 +28,9 @@ export function createReadiness(
     settle: (reason) => void hindrances.delete(reason),
     now() {
       const reasons = [...hindrances]
-      if (!bus.connected) reasons.push('the broker is not connected')
-      if (!isLive()) reasons.push("the fleet's store does not know this host to live")
+      // Without a session a host is not to be at the broker, with which all may be well.
+      if (!isLive()) reasons.push(withoutSession)
+      else if (!bus.connected) reasons.push('the broker is not connected')
       const { memoryOnly } = bus
       if (memoryOnly?.lasting === false)
         reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)

@@ -149,6 +149,10 @@ test('while the store is away a host shows what it knew, changes nothing, and it
   await stage.nats.stop()
   const lost = await untilPlugin(a, '@fixtures/demo', 'to be unloaded', ({ state }) => state === 'unloaded')
   assert.equal(lost.error?.code, 'lease_lost')
+  // Nothing is wrong with the broker, which the host has left.
+  const { status: health, body } = await a.request('GET', '/readyz')
+  assert.equal(health, 503)
+  assert.match(body.reasons.join('; '), /^the fleet's store has taken no sign of life of this host [^;]*$/)
   const refused = await a.request('POST', '/api/plugins/demo/toggle', { body: { enabled: false } })
   assert.deepEqual([refused.status, refused.body.code], [503, 'fleet_unreachable'])
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
