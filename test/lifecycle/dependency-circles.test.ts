@@ -78,3 +78,20 @@ test('an update that needs an update of the other, and the other way round, is t
     assert.equal((await command(host, `@fixtures/${id}/toggle`, { enabled: true })).state, 'running')
   }
 })
+
+test('of a plugin that lacks many others the first five are looked at for a circle, and the rest costs nothing', async (context) => {
+  const missing = (count: number): string[] => Array.from({ length: count }, (_, index) => `missing-${index}`)
+  const others = (count: number): string[] => [
+    ...missing(count).map((id) => `@fixtures/${id}`),
+    '@fixtures/back',
+  ]
+  const host = await startHostFor(context, {
+    plugins: [
+      plugin('fifth', '1.0.0', ...others(4)),
+      plugin('sixth', '1.0.0', ...others(5)),
+      plugin('back', '1.0.0', '@fixtures/fifth', '@fixtures/sixth'),
+    ],
+  })
+  assert.match(await install(host, 'fifth'), /they need each other in a circle/)
+  assert.doesNotMatch(await install(host, 'sixth'), /circle/)
+})

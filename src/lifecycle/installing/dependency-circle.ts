@@ -8,6 +8,8 @@ import { installSource } from '../sources/install-source.ts'
 
 /** How many plugins are looked at: a longer circle is not worth the requests. */
 const mostPlugins = 5
+/** Of what a plugin lacks, what is looked at: a manifest may name thousands, and each search asks all repositories. */
+const mostSearches = 5
 /** Milliseconds: who waits for an answer has been told enough without the circle. */
 const longestSearch = 5_000
 
@@ -22,8 +24,8 @@ export async function tellCircles(
   unmet: UnmetDependency[],
 ): Promise<UnmetDependency[]> {
   const search = Promise.all(
-    unmet.map(async (one) => {
-      const circle = await circleThrough(context, { ...manifest, id }, one)
+    unmet.map(async (one, index) => {
+      const circle = index < mostSearches ? await circleThrough(context, { ...manifest, id }, one) : undefined
       return circle === undefined ? one : { ...one, message: circleMessage(circle) }
     }),
   )
