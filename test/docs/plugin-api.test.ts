@@ -9,7 +9,7 @@ import { visibleIsolateErrorCodes } from '../../src/sandbox/isolate.ts'
 import { optionNames } from '../../src/sandbox/worker/plugin-api/option-names.ts'
 import { messageSizeLimit } from '../../src/sandbox/worker/plugin-api/listeners.ts'
 import { objectBytesLimit } from '../../src/sandbox/worker/plugin-api/values/objects.ts'
-import { fieldDefinitions } from '../../src/schema/manifest/field-definition.ts'
+import { fieldDefinitions, settingsLimit } from '../../src/schema/manifest/field-definition.ts'
 import { Manifest, parseManifestShape } from '../../src/schema/manifest/manifest.ts'
 import { callDepthLimit } from '../../src/schema/worker/plugin-call.ts'
 import type { Config } from '../../src/schema/plugin/plugin.ts'
@@ -343,6 +343,7 @@ test('the limits are those of the code', () => {
       'files of a plugin',
       `${defaultRepositoryLimits.pluginFiles}, each ${defaultRepositoryLimits.fileBytes / mebibyte} MiB, together ${defaultRepositoryLimits.pluginBytes / mebibyte} MiB`,
     ],
+    ['settings of a plugin', withComma(settingsLimit)],
   ] as const) {
     const row = said(what)
     assert.ok(row.startsWith(expected), `${what}: "${row}" should be ${expected}`)

@@ -7,6 +7,8 @@ import { createParser, type Parsed } from '../parsing/parser.ts'
 
 /** Lists and objects within one another. A form of more is one that nobody can follow. */
 const fieldDepthLimit = 4
+/** Of `configSchema`, and of `config`, with all that is within: far more than a person fills in. */
+export const settingsLimit = 1_000
 
 export const FieldType = Type.Union([
   Type.Literal('string'),
@@ -129,6 +131,21 @@ function errorsOf(parse: (value: unknown) => Parsed<unknown>, field: unknown, pa
   const parsed = parse(field)
   const own = parsed.ok ? [] : parsed.errors.map((error) => ({ ...error, path: `${path}${error.path}` }))
   return [...own, ...nestedFieldErrors(field, path)]
+}
+
+/** More settings than a plugin may have. They are compared with one another, so a hostile manifest must have an end. */
+export function settingsErrors(definitions: readonly ConfigDefinition[], path: string): ProblemDetail[] {
+  const count = countSettings(definitions)
+  if (count <= settingsLimit) return []
+  return [{ path, message: `has ${count} settings; a plugin has at most ${settingsLimit}` }]
+}
+
+function countSettings(definitions: readonly ConfigDefinition[]): number {
+  return definitions.reduce(
+    (sum, { items, fields = [] }) =>
+      sum + 1 + countSettings(items === undefined ? fields : [items, ...fields]),
+    0,
+  )
 }
 
 /** Keys that meet, at any depth, and lists and objects that nest too deep. */

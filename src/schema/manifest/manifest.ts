@@ -9,6 +9,7 @@ import {
   entriesErrors,
   fieldDefinitions,
   nestedFieldErrors,
+  settingsErrors,
 } from './field-definition.ts'
 import type { PluginIdentifier } from '../names/identifier.ts'
 import { parseJsonText } from '../parsing/json-text.ts'
@@ -267,13 +268,16 @@ function identityErrors(
   return [{ path: '/id', message: `must be "${shortId}" or "${fullId}"` }]
 }
 
-/** What a schema cannot say: keys that meet, and files that cannot be stored side by side. */
+/** What a schema cannot say: keys that meet, settings without end, and files that cannot be stored side by side. */
 function consistencyErrors(manifest: Manifest): ProblemDetail[] {
+  const { configSchema = [], config = {} } = manifest
   const errors: ProblemDetail[] = [
-    ...entriesErrors(manifest.configSchema ?? [], '/configSchema'),
-    ...Object.entries(manifest.config ?? {}).flatMap(([key, definition]) =>
+    ...entriesErrors(configSchema, '/configSchema'),
+    ...Object.entries(config).flatMap(([key, definition]) =>
       definitionErrors(definition, `/config/${escapePointer(key)}`),
     ),
+    ...settingsErrors(configSchema, '/configSchema'),
+    ...settingsErrors(Object.values(config), '/config'),
   ]
   const files = allFiles(manifest)
   if (files.length > pluginFileLimit) {

@@ -9,6 +9,8 @@ interface Schema {
 
 /** A short name is close to another one by chance. */
 const shortest = 5
+/** Members of one object that are looked at: each takes long, and a hostile manifest has tens of thousands. */
+const mostMembers = 100
 
 /**
  * Members that are not known, and nearly are. A manifest may have members of its own, which nobody reads: `permission`
@@ -36,8 +38,8 @@ function misspelt(
 ): ProblemDetail[] {
   if (!isJsonObject(value)) return []
   const known = Object.keys(properties)
-  return Object.keys(value).flatMap((name) => {
-    if (known.includes(name) || name.length < least) return []
+  const unknown = Object.keys(value).filter((name) => !known.includes(name) && name.length >= least)
+  return unknown.slice(0, mostMembers).flatMap((name) => {
     const near = closestName(name, known)
     if (near === undefined) return []
     return [{ path: `${path}/${escapePointer(name)}`, message: `is not known; did you mean: "${near}"?` }]

@@ -312,6 +312,20 @@ test('files that cannot be stored side by side, or are too many, are an error', 
   ])
 })
 
+test('settings without end are an error, also within lists and objects', () => {
+  const fields = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `k${index}` }))
+  assert.equal(parseManifest({ ...minimal, configSchema: fields(1_000) }, clock).configSchema?.length, 1_000)
+  assert.deepEqual(refusal({ ...minimal, configSchema: fields(1_001) }).errors, [
+    ['/configSchema', 'has 1001 settings; a plugin has at most 1000'],
+  ])
+  const rows = { type: 'list', fields: [{ key: 'row', type: 'object', fields: fields(600) }] }
+  const names = { type: 'list', items: { type: 'object', fields: fields(600) } }
+  assert.deepEqual(refusal({ ...minimal, config: { rows, names } }).errors, [
+    ['/config', 'has 1204 settings; a plugin has at most 1000'],
+  ])
+})
+
 test('the files of a plugin are named once each, with the entry and the manifest', () => {
   const manifest = {
     ...minimal,
@@ -378,6 +392,9 @@ test('a member that nearly is one of a manifest is told, and one of somebody’s
       '/configSchema/0/requird is not known; did you mean: "required"?',
     ],
   )
+  // Of more of them than anybody has, the first are looked at.
+  const own = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`own-member-${index}`, index]))
+  assert.equal(parseManifest({ ...minimal, ...own, permission: {} }, clock).warnings, undefined)
 })
 
 test('what is broken within a field is left out of it, and what is meant well is taken', () => {
