@@ -54,7 +54,9 @@ function hide(value: unknown, place: Place, depth: number): unknown {
   )
 }
 
-/** An address without its `user:password@`, as it may be shown. */
+/** An address without its `user:password@`, and of the web without its query, which may hold a token: as it may be shown. */
 export function withoutCredentials(address: string): string {
-  return address.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, '$1')
+  return address
+    .replace(/^([a-z][a-z0-9+.-]*:[/\\]{2,})[^/?#\\]*@/i, '$1')
+    .replace(/^(https?:[^?#]*)[?#].*$/is, '$1')
 }

@@ -12,9 +12,15 @@ import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts
 const nowhere = ownsAll.whereabouts('@a/b')
 const envelope = { seq: 1, id: 'x', at: '', by: 'http', revision: 0, state: 'ready' } as const
 
-test('an address is shown without user and password, and otherwise as it is', () => {
+test('an address is shown without user, password and query, and otherwise as it is', () => {
   const cases = [
-    ['https://me:pw@example.org/a?b=c@d', 'https://example.org/a?b=c@d'],
+    ['https://me:pw@example.org/a?b=c@d', 'https://example.org/a'],
+    ['https://example.org/a/?token=secret', 'https://example.org/a/'],
+    ['HTTPS://example.org?\ntoken=secret\n#token', 'HTTPS://example.org'],
+    // A URL takes any number of slashes for two.
+    ['https:///me:pw@example.org/', 'https:///example.org/'],
+    ['https://\\me:pw@example.org/', 'https://\\example.org/'],
+    ['/data/what?/#1', '/data/what?/#1'],
     ['https://token@example.org', 'https://example.org'],
     ['https://a@b:c@example.org/x', 'https://example.org/x'],
     ['https://example.org/@scope/x', 'https://example.org/@scope/x'],
@@ -29,12 +35,12 @@ test('an address is shown without user and password, and otherwise as it is', ()
 
 const known = { journal: { live: initialState() }, manifests: { knownFields: () => undefined } }
 
-test('an added repository is shown in the history without its password', () => {
+test('an added repository is shown in the history without its password and its query', () => {
   const event: JournalEvent = {
     ...envelope,
     type: 'RepositoryAdded',
     plugin: null,
-    data: { name: 'r', url: 'https://me:canary@example.org/' },
+    data: { name: 'r', url: 'https://me:canary@example.org/?token=canary' },
   }
   const shown = eventView(event, known)
   assert.deepEqual(shown.data, { name: 'r', url: 'https://example.org/' })

@@ -104,11 +104,13 @@ test('what has not changed is not encrypted anew, so that the file stays the sam
   assert.deepEqual(other.seal.config('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
 })
 
-test('the address of a repository is encrypted when it holds a password', () => {
+test('the address of a repository is encrypted when it holds a password or a query', () => {
   const address = 'https://me:secret@example.com/plugins'
   const stored = vault.seal.address('mine', address)
-  assert.match(stored, sealed)
-  assert.equal(vault.open.address('mine', stored), address)
+  for (const one of [address, 'https://example.com/plugins/?token=secret']) {
+    assert.match(vault.seal.address('mine', one), sealed)
+    assert.equal(vault.open.address('mine', vault.seal.address('mine', one)), one)
+  }
   assert.throws(
     () => vault.open.address('other', stored),
     /the address of the repository other cannot be decrypted/,
