@@ -69,7 +69,8 @@ const select: FieldsOf = (exposure, topics) => ({
 const text: FieldsOf = (exposure, topics) => {
   const min = Math.max(0, exposure.min ?? 0)
   const max = Math.min(longestText, exposure.max ?? longestText)
-  return { ...feature(exposure, topics, 'value', simple, template.value), ...range(min, max) }
+  // Of a text `None` is a text like any other.
+  return { ...feature(exposure, topics, 'value', simple, template.known), ...range(min, max) }
 }
 
 const button: FieldsOf = ({ deviceClass }, topics) => ({
@@ -90,9 +91,12 @@ const light: FieldsOf = (exposure, topics) => {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     ...feature(exposure, topics, 'brightness', named('brightness')),
     ...(features.includes('brightness') ? fields({ brightness_scale: orNone(max, leastBrightness) }) : {}),
-    ...feature(exposure, topics, 'color_temp', named('color_temp')),
+    ...feature(exposure, topics, 'color_temp', named('color_temp'), template.whole),
     ...(features.includes('kelvin')
-      ? { ...feature(exposure, topics, 'kelvin', named('color_temp')), color_temp_kelvin: true }
+      ? {
+          ...feature(exposure, topics, 'kelvin', named('color_temp'), template.whole),
+          color_temp_kelvin: true,
+        }
       : {}),
     ...feature(exposure, topics, 'color', named('rgb')),
     ...feature(exposure, topics, 'xy', named('xy')),
@@ -125,7 +129,7 @@ const fan: FieldsOf = (exposure, topics) => {
   const hasSpeeds = max === undefined || highest !== undefined
   return {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
-    ...(hasSpeeds ? feature(exposure, topics, 'speed', named('percentage')) : {}),
+    ...(hasSpeeds ? feature(exposure, topics, 'speed', named('percentage'), template.whole) : {}),
     ...(features.includes('speed') ? fields({ speed_range_max: highest }) : {}),
     ...feature(exposure, topics, 'oscillation', named('oscillation'), template.onOff),
     ...(features.includes('oscillation')

@@ -20,6 +20,9 @@ export const template = {
   /** For fields that have no way to say that something is not known: nothing is rendered, which is ignored. */
   known: (feature: string) =>
     `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`,
+  /** The same for fields of which it reads nothing but whole numbers. */
+  whole: (feature: string) =>
+    `{{ value_json.${feature} | round | int if value_json is defined and value_json.${feature} is not none else '' }}`,
   onOff: (feature: string) =>
     `{{ ('ON' if value_json.${feature} else 'OFF') if value_json is defined and value_json.${feature} is boolean else None }}`,
 }

@@ -219,6 +219,8 @@ const to = (feature: string): string => `${at}/${feature}/set`
 const value = (feature: string): string => `{{ value_json.${feature} if value_json is defined else None }}`
 const known = (feature: string): string =>
   `{{ value_json.${feature} if value_json is defined and value_json.${feature} is not none else '' }}`
+const whole = (feature: string): string =>
+  `{{ value_json.${feature} | round | int if value_json is defined and value_json.${feature} is not none else '' }}`
 const onOff = (feature: string): string =>
   `{{ ('ON' if value_json.${feature} else 'OFF') if value_json is defined and value_json.${feature} is boolean else None }}`
 
@@ -294,7 +296,7 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
   ],
   [
     complete('text', { max: 999 }),
-    { command_topic: `${at}/value/set`, state_topic: at, value_template: value('value'), min: 0, max: 255 },
+    { command_topic: `${at}/value/set`, state_topic: at, value_template: known('value'), min: 0, max: 255 },
   ],
   [
     complete('button', { deviceClass: 'restart' }),
@@ -317,7 +319,7 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
       brightness_scale: 100,
       color_temp_command_topic: `${at}/color_temp/set`,
       color_temp_state_topic: at,
-      color_temp_value_template: known('color_temp'),
+      color_temp_value_template: whole('color_temp'),
       rgb_command_topic: `${at}/color/set`,
       rgb_state_topic: at,
       rgb_value_template: known('color'),
@@ -396,7 +398,7 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
       state_value_template: onOff('state'),
       percentage_command_topic: `${at}/speed/set`,
       percentage_state_topic: at,
-      percentage_value_template: known('speed'),
+      percentage_value_template: whole('speed'),
       speed_range_max: 3,
       oscillation_command_topic: `${at}/oscillation/set`,
       oscillation_state_topic: at,
@@ -472,7 +474,7 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
       state_value_template: onOff('state'),
       color_temp_command_topic: to('kelvin'),
       color_temp_state_topic: at,
-      color_temp_value_template: known('kelvin'),
+      color_temp_value_template: whole('kelvin'),
       color_temp_kelvin: true,
       xy_command_topic: to('xy'),
       xy_state_topic: at,
