@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Collector, collect, connect, type Received } from '../bus/bus-fixture.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { logMessages, startHostFor } from '../helpers/test-host.ts'
 
 /** The MQTT face of a whole host: a real plugin, seen and driven by a client of the broker. */
 
@@ -150,6 +150,19 @@ test('A value outside the range is refused over MQTT, and Lua is not asked', asy
       { on: false, level: 3 },
     ],
   )
+})
+
+test('Why a value was refused is in the log of the plugin, once until one is taken', async (t) => {
+  const { host, client, received, request } = await start(t)
+  await request('install', { plugin: demo })
+  await request('toggle', { plugin: demo })
+  for (const value of ['11', '12', '3', '-1', '4'])
+    await client.publishAsync(`${base}/controls/level/set`, value, { qos: 1 })
+  await until(received, ({ topic, text }) => topic === `${base}/controls/level` && text === '4')
+  assert.deepEqual(await logMessages(host, demo, '?level=warn'), [
+    "The control 'level' was not set: The value must be a number from 0 to 10, not 11.",
+    "The control 'level' was not set: The value must be a number from 0 to 10, not -1.",
+  ])
 })
 
 test('A load that fails shows its reason in the retained state', async (t) => {

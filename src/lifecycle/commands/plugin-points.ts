@@ -67,6 +67,29 @@ export function createPluginPoints(
     return accepted.ok ? accepted.value : refuse(value, accepted.message)
   }
 
+  /** What a value that does not fit was last meant for: of no more than the plugins have. */
+  const misfits = new Set<string>()
+
+  /**
+   * Over MQTT nobody hears why a value was refused, so the plugin's log says it: once, until a value fits. Otherwise one
+   * that comes again and again would leave room for nothing else there.
+   */
+  function fitting(id: string, target: string, check: () => Json): Json {
+    const key = `${id} ${target}`
+    try {
+      const value = check()
+      misfits.delete(key)
+      return value
+    } catch (error) {
+      const isMisfit = error instanceof Problem && error.code === 'control_value_invalid'
+      if (isMisfit && !misfits.has(key)) {
+        misfits.add(key)
+        effects.say(id, 'warn', `${target} was not set: ${error.message}`)
+      }
+      throw error
+    }
+  }
+
   return {
     objects(id) {
       get(id)
@@ -82,9 +105,11 @@ export function createPluginPoints(
       if (!registry.values(id, 'control').has(control)) {
         throw new Problem('control_unknown', `${id} has no control ${quoted(control)} now.`)
       }
-      const declared = declaredValue(id, control, value)
-      const shown = exposureOf(id, control)
-      const typed = shown === undefined ? declared : checkExposedControl(shown, declared)
+      const typed = fitting(id, `The control '${control}'`, () => {
+        const declared = declaredValue(id, control, value)
+        const shown = exposureOf(id, control)
+        return shown === undefined ? declared : checkExposedControl(shown, declared)
+      })
       const after: Json | undefined = await effects.setControl(id, control, typed)
       return { id: control, value: after ?? null }
     },
@@ -99,7 +124,10 @@ export function createPluginPoints(
       if (found === undefined) {
         throw new Problem('control_unknown', `${id} exposes nothing as ${quoted(exposed)} now.`)
       }
-      await effects.setExposed(id, exposed, feature, checkExposedValue(found.exposure, feature, value))
+      const typed = fitting(id, `The ${feature} of '${exposed}'`, () =>
+        checkExposedValue(found.exposure, feature, value),
+      )
+      await effects.setExposed(id, exposed, feature, typed)
     },
   }
 }
