@@ -67,9 +67,14 @@ test('what is longer ago than five minutes does not count', () => {
 
 test('a crowd of addresses takes bounded memory: those that were wrong longest ago are forgotten', () => {
   const { limit, wrong } = limitAt()
-  wrong('198.51.100.1')
-  for (let count = 0; count < addressesLimit - 1; count += 1) limit.wrong(`10.${count >> 8}.${count & 255}.1`)
-  assert.equal(limit.wait('198.51.100.1'), cutOffTime)
-  limit.wrong('198.51.100.2')
+  limit.wrong('198.51.100.1')
+  wrong('198.51.100.2')
+  // Wrong again, and so later than the other one.
+  wrong('198.51.100.1', wrongTriesAllowed - 1)
+  for (let count = 0; count < addressesLimit - 2; count += 1) limit.wrong(`10.${count >> 8}.${count & 255}.1`)
+  assert.deepEqual(['198.51.100.1', '198.51.100.2'].map(limit.wait), [cutOffTime, cutOffTime])
+  limit.wrong('198.51.100.3')
+  assert.deepEqual(['198.51.100.1', '198.51.100.2'].map(limit.wait), [cutOffTime, 0])
+  limit.wrong('198.51.100.4')
   assert.equal(limit.wait('198.51.100.1'), 0)
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import {
   hostSupports,
   isNewer,
+  isPrerelease,
   isSameVersion,
   isVersionRange,
   satisfies,
@@ -22,6 +23,24 @@ test('a version is newer by its numbers, and a prerelease is older than its rele
   assert.equal(isNewer('1.0.0+b', '1.0.0+a'), false)
   assert.equal(isNewer('soon', '1.0.0'), false)
   assert.equal(isNewer('99999999999999999999.0.0', '1.0.0'), false)
+})
+
+test('what comes before a release is told from it, also where its hyphen is left out', () => {
+  const table: [version: string, isBefore: boolean][] = [
+    ['1.3.0-beta.1', true],
+    ['1.3.0beta', true],
+    ['1.3.0', false],
+    ['1.3.0+beta', false],
+    ['soon', false],
+  ]
+  assert.deepEqual(
+    table.map(([version]) => [version, isPrerelease(version)]),
+    table,
+  )
+  assert.equal(isNewer('1.3.0', '1.3.0beta'), true)
+  assert.equal(isNewer('1.3.0beta', '1.2.0'), true)
+  assert.equal(satisfies('1.3.0beta', '^1.2.0'), true)
+  assert.equal(isVersionRange('>=1.3.0beta'), true)
 })
 
 test('a leading v makes no other version', () => {
