@@ -6,6 +6,7 @@ import {
   judgeDependencies,
   loadOrder,
   parseDependency,
+  requiredPlugins,
 } from '../../../src/lifecycle/manifests/dependencies.ts'
 import type { Dependency } from '../../../src/schema/manifest/manifest.ts'
 
@@ -41,6 +42,19 @@ test('nothing waits for a plugin that names itself', () => {
     )
     assert.equal(warnings[0]?.message, '"one" is the plugin itself; nothing waits for it')
   }
+})
+
+test('a plugin does not work without what it names, other than itself and what is optional', () => {
+  const dependencies = [
+    'near',
+    '@b/far@^1',
+    'self',
+    '@a/self',
+    'no plugin',
+    { id: 'extra', optional: true },
+    { id: 'must' },
+  ]
+  assert.deepEqual(requiredPlugins({ id: '@a/self', dependencies }), ['@a/near', '@b/far', '@a/must'])
 })
 
 test('each dependency that is not met says what to do', () => {
@@ -157,9 +171,9 @@ test('what is needed comes first, and the given order counts otherwise', () => {
 
 test('cycles are named and loaded all the same, after what they need', () => {
   const { order, cycles } = loadOrder([
-    plugin('x', 'y'),
-    plugin('y', 'z', 'base'),
-    plugin('z', 'x'),
+    plugin('x', 'z'),
+    plugin('y', 'x'),
+    plugin('z', 'y', 'base'),
     plugin('self', 'self'),
     plugin('base'),
     plugin('user', 'z'),
