@@ -51,3 +51,42 @@ test('a poller without a task says that it is missing', async () => {
     ["false\tinit.lua:1: bad argument #2 to 'poller' (its onTick must be a function, not nil)"],
   )
 })
+
+test('who calls a function of the plugin API by a name that it nearly has is told its name', async () => {
+  await withPlugin(
+    pluginSource(`
+      for _, call in ipairs({
+        function() plugin:setTimout(1, print) end,
+        function() plugin:mqttpublish("a", "b") end,
+        function() Modbus.readHoldings({}) end,
+        function() exposes({}, "sensor", {}) end,
+        function() plugin:switchOn() end,
+        function() plugin:gett("a") end,
+      }) do plugin:setTimeout(1, call) end
+      plugin:setTimeout(5, function() print("done") end)
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('done')
+      assert.deepEqual(
+        recorder.logs().flatMap((line) => /attempt to call a nil value.*/.exec(line) ?? []),
+        [
+          "attempt to call a nil value (method 'setTimout') (did you mean: 'setTimeout'?)",
+          "attempt to call a nil value (method 'mqttpublish') (did you mean: 'mqttPublish'?)",
+          "attempt to call a nil value (field 'readHoldings') (did you mean: 'readHolding'?)",
+          "attempt to call a nil value (global 'exposes') (did you mean: 'expose'?)",
+          "attempt to call a nil value (method 'switchOn')",
+          "attempt to call a nil value (method 'gett')",
+        ],
+      )
+    },
+  )
+})
+
+test('a plugin that could not start says so, too', async () => {
+  await assert.rejects(
+    withPlugin(pluginSource('plugin:onInnit(function() end)'), () => Promise.resolve()),
+    {
+      message: /call a nil value \(method 'onInnit'\) \(did you mean: 'onInit'\?\)/,
+    },
+  )
+})

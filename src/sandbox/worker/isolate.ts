@@ -22,6 +22,7 @@ import { createOptionChecks } from './plugin-api/option-names.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { startPlugin, type StartFailure } from './plugin-start.ts'
+import { withFunctionMeant } from './plugin-api/misspelt-function.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { PeerMessage, QuestionChannel } from './questions/question-channel.ts'
 import { createRedactor } from '../../base/log/redaction.ts'
@@ -81,7 +82,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     isAside: turns && (() => tasks.isAside),
     impatient,
   })
-  const log = createPluginLog(outbox.sendFrame, redactor)
+  const log = createPluginLog(outbox.sendFrame, redactor, withFunctionMeant)
   const optionCheck = createOptionChecks(log)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox((error) => log.failure('delivery', error))
@@ -218,7 +219,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function refusalOf({ code, error }: StartFailure): WorkerMessage {
     const { message, traceback } = failureOf(error)
     const failure = {
-      message: redactor.redactMessage(message),
+      message: redactor.redactMessage(withFunctionMeant(message)),
       traceback: redactor.redactMessage(traceback),
     }
     return { kind: 'loadFailed', isolate, code, failure }

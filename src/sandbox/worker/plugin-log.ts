@@ -16,9 +16,11 @@ export interface PluginLog {
   failure(what: string, error: unknown, caller?: string): void
 }
 
+/** `explain` adds to the message of a failure what helps its author. */
 export function createPluginLog(
   send: (...frame: Parameters<FrameWriter['write']>) => void,
   redactor: Redactor,
+  explain: (message: string) => string,
 ): PluginLog {
   function add(level: LogEntry['level'], message: string, fields?: LogLine['fields']): void {
     const entry: LogLine = {
@@ -37,7 +39,7 @@ export function createPluginLog(
         ...(traceback === '' ? {} : { traceback: redactor.redactMessage(traceback) }),
         ...(caller === undefined ? {} : { caller }),
       }
-      add('error', `${what}: ${message}`, Object.keys(fields).length === 0 ? undefined : fields)
+      add('error', `${what}: ${explain(message)}`, Object.keys(fields).length === 0 ? undefined : fields)
     },
   }
 }
