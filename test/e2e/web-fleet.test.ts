@@ -93,7 +93,7 @@ test('the page of hosts tells who runs what, and drains a host', options, async 
   )
 
   await page.goto('/history')
-  await page.getByText('from cellar to attic, epoch 5: cellar gave it up').waitFor()
+  await page.getByText('from cellar to attic, epoch 5: cellar is being drained').waitFor()
   await page.getByText('Drain of a host begun').first().waitFor()
   await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
   await page.getByText('Taken by a host').first().waitFor()

@@ -61,8 +61,8 @@ const details: [type: string, data: JournalEvent['data'], detail: string][] = [
   ],
   [
     'PluginMoved',
-    { from: 'attic', to: 'cellar', epoch: 2, reason: 'attic gave it up' },
-    'from attic to cellar, epoch 2: attic gave it up',
+    { from: 'attic', to: 'cellar', epoch: 2, reason: 'attic is being drained' },
+    'from attic to cellar, epoch 2: attic is being drained',
   ],
   [
     'PluginMoved',

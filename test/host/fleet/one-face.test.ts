@@ -287,7 +287,7 @@ return plugin
     moves.map(({ data }: { data: unknown }) => data),
     [
       { from: null, to: 'a', epoch: 1, reason: 'it was installed', keepsRevision: true },
-      { from: 'a', to: 'b', epoch: 2, reason: 'a gave it up', keepsRevision: true },
+      { from: 'a', to: 'b', epoch: 2, reason: 'a is being drained', keepsRevision: true },
     ],
   )
   assert.ok(!events.some(({ type }: { type: string }) => type === 'PluginUnloaded'))

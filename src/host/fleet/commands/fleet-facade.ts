@@ -254,16 +254,15 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     return lifecycle.get(request.fullId)
   }
 
-  const { place, ...forwarded } = forwarding
+  const { place: placeThere, ...forwarded } = forwarding
   return {
     requests,
     place: createFleetPlacing({
       plugins: () => lifecycle.list(),
       labels: () => labelsOf(journal.live),
-      place: async (id, placement, by) =>
-        member.holderOf(id) === undefined && keeper.maySpeak()
-          ? lifecycle.place(id, placement, by)
-          : place(id, placement, by),
+      hasNone: (id) => member.holderOf(id) === undefined && keeper.maySpeak(),
+      place: (...given) => lifecycle.place(...given),
+      placeThere,
     }),
     lifecycle: Object.create(lifecycle, {
       ...Object.fromEntries(

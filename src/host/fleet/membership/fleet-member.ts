@@ -23,6 +23,7 @@ import type { ConnectedFleet } from '../store/connect-fleet.ts'
 import { followWanted } from '../placement/follow-wanted.ts'
 import { surplusOf } from '../placement/balance.ts'
 import { holderOf } from '../placement/holders.ts'
+import { moveReason } from '../placement/move-reason.ts'
 import { createInterruptedInstallations } from './interrupted-installations.ts'
 import { createLastWord } from './last-word.ts'
 import { createLeavers } from './leavers.ts'
@@ -189,17 +190,9 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
 
   async function take(plugin: string, epoch: number): Promise<void> {
     if (parts === undefined) return
-    const { host: before } = parts.journal.state.plugins.get(plugin)?.context ?? {}
-    const reason =
-      before === undefined ? 'it was installed' : before === id ? 'its host is back' : reasonTo(before)
+    const reason = moveReason(keeper.state, plugin, parts.journal.state.plugins.get(plugin)?.context ?? {})
     await parts.handover.take(plugin, { host: id, epoch, reason })
     if (owns(plugin)) parts.taken(plugin)
-  }
-
-  /** Whether the host before gave it up, or was not heard of any more. */
-  function reasonTo(before: string): string {
-    const record = keeper.state.hosts.get(before)?.record ?? null
-    return record === null ? `${before} is gone` : `${before} gave it up`
   }
 
   function installed(state: HostState): string[] {

@@ -13,16 +13,27 @@ export interface PlacingSettings {
   /** Installed plugins, and the labels of hosts. */
   plugins: () => readonly Placed[]
   labels: () => ReadonlyMap<string, readonly string[]>
-  /** Writes the placement down, whoever has the plugin. */
+  /** Whether no host has the plugin. */
+  hasNone: (id: string) => boolean
+  /** Writes the placement down: here, or at the host that has the plugin. */
   place: Fleet['place']
+  placeThere: Fleet['place']
 }
 
 /** Replaces where a plugin may run. Throws `no_other_host` when it could not be together with what it needs, or what needs it. */
-export function createFleetPlacing({ plugins, labels, place }: PlacingSettings): Fleet['place'] {
+export function createFleetPlacing(settings: PlacingSettings): Fleet['place'] {
+  const { plugins, labels, hasNone, place, placeThere } = settings
   return async (id, placement, by) => {
     const conflict = splitBy(plugins(), id, placement, labels())
     if (conflict !== undefined) throw new Problem('no_other_host', conflict)
-    return place(id, placement, by)
+    if (hasNone(id)) return place(id, placement, by)
+    try {
+      return await placeThere(id, placement, by)
+    } catch (error) {
+      // Its host has gone meanwhile, and no other may run it as it is placed: just that is what is to be changed.
+      if (!(error instanceof Problem) || error.code !== 'no_other_host' || !hasNone(id)) throw error
+      return place(id, placement, by)
+    }
   }
 }
 
