@@ -56,6 +56,7 @@ plugin:onInit(function()
         ["Content-Type"] = "text/html", ["Set-Cookie"] = "lupine-session-1=x", ["Clear-Site-Data"] = '"*"',
         ["Content-Security-Policy"] = "default-src *", ["Transfer-Encoding"] = "chunked", ["Content-Length"] = "7",
         ["X-Frame-Options"] = "ALLOWALL", ["Alt-Svc"] = "h2=x", ["X-Fine"] = "yes", ["Service-Worker-Allowed"] = "/",
+        ["X-Accel-Redirect"] = "/private/file", ["X-Sendfile"] = "/etc/passwd", ["X-LIGHTTPD-send-file"] = "/etc/passwd",
       }
     end
   end)
@@ -306,7 +307,7 @@ test('§14 a handler that raises an error is a 500 without its text, and the log
   }
 })
 
-test('§14 an answer cannot say anything about the pages of the host', async () => {
+test('§14 an answer says nothing about the pages of the host, and nothing to a proxy in front', async () => {
   const answer = await ask(`${await addressOf('answer')}?kind=rules`)
   assert.equal(answer.body, '<script>1</script>')
   assert.equal(answer.headers.get('x-fine'), 'yes')
@@ -318,6 +319,9 @@ test('§14 an answer cannot say anything about the pages of the host', async () 
     'alt-svc',
     'service-worker-allowed',
     'transfer-encoding',
+    'x-accel-redirect',
+    'x-sendfile',
+    'x-lighttpd-send-file',
   ])
     assert.equal(answer.headers.get(name), null, name)
   const log = await pluginLog()

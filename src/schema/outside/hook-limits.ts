@@ -33,15 +33,20 @@ const answerHeaders: ReadonlySet<string> = new Set([
   ...['www-authenticate', 'accept-ranges', 'content-range', 'age', 'warning'],
 ])
 const answerHeaderPrefixes = ['x-', 'webhook-', 'access-control-']
-/** Begin with a prefix, and are rules about the page all the same. */
+/**
+ * Begin with a prefix, and are rules about the page all the same; or commands to a proxy in front, which would send a file
+ * of its own machine in place of the answer (nginx, Apache, lighttpd, LiteSpeed).
+ */
 const rules: ReadonlySet<string> = new Set([
   ...['x-frame-options', 'x-content-type-options', 'x-xss-protection', 'x-dns-prefetch-control'],
   ...['x-permitted-cross-domain-policies', 'x-robots-tag', 'x-download-options'],
+  ...['x-sendfile', 'x-sendfile2', 'x-lighttpd-send-file', 'x-lighttpd-send-tempfile'],
 ])
+const rulePrefixes = ['x-accel-', 'x-litespeed-', 'x-reproxy-']
 
 /** Whether an answer of a plugin may have this header. */
 export function isHookAnswerHeader(name: string): boolean {
   const lower = name.toLowerCase()
-  if (rules.has(lower)) return false
+  if (rules.has(lower) || rulePrefixes.some((prefix) => lower.startsWith(prefix))) return false
   return answerHeaders.has(lower) || answerHeaderPrefixes.some((prefix) => lower.startsWith(prefix))
 }

@@ -70,7 +70,8 @@ export function createHandlerAnswers(
       throw new Error(`the header ${JSON.stringify(wrong[0])} has characters that no header can have`)
     for (const [name] of all) {
       if (isHookAnswerHeader(name)) continue
-      const reason = 'the host writes it by itself, or browsers would take it for a rule about the whole host'
+      const reason =
+        'the host writes it by itself, or a browser or a proxy would take it for a rule about the whole host'
       warnOnce(`the header ${name.toLowerCase()} is not sent`, reason)
     }
     const sent = all.filter(([name]) => isHookAnswerHeader(name))
