@@ -11,17 +11,19 @@ export async function chooseByName(
 ): Promise<RepositorySettings> {
   const named = repositories.find((repository) => repository.name === name)
   if (named !== undefined) return named
+  const failures = new Map<string, unknown>()
   const displayNames = await Promise.all(
     repositories.map((repository) =>
       open(repository).then(
         ({ index }) => index.name,
-        () => undefined,
+        (error: unknown) => void failures.set(repository.name, error),
       ),
     ),
   )
   const displayed = repositories.filter((_, position) => displayNames[position] === name)
   const [first, ...others] = displayed
-  // A display name is up to its author, who may have taken somebody else's.
+  // A display name is up to its author, who may have taken somebody else's, and waits until nobody can read that one.
+  if (first !== undefined && holder !== undefined && failures.has(holder)) throw failures.get(holder)
   const chosen = others.length === 0 ? first : displayed.find((repository) => repository.name === holder)
   if (chosen !== undefined) return chosen
   if (first !== undefined) {

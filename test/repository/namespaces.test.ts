@@ -148,6 +148,14 @@ test('that the repository which has the namespace cannot be read is told, whatev
   assert.equal(await install(stage, 'lamp'), 'fixtures')
 })
 
+test('another one that has its display name is not taken for it while it cannot be read', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'other', [plugin('lamp')])
+  await rename(stage.host.repository, stage.folder('away'))
+  await stage.restart()
+  assert.equal(await install(stage, 'lamp', 'Fixtures'), 'repository_unreachable')
+})
+
 test('a plugin of the repository that has its namespace waits for no other one to answer', async (context) => {
   const stage = await start(context)
   const index = JSON.stringify({ version: 1, name: 'Silent', namespace: 'silent', plugins: [] })
