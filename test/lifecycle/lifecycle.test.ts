@@ -267,14 +267,14 @@ test('the log of a plugin tells why an update did not stay, also when its settin
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')
   await command(host, 'x/toggle')
-  const configSchema = [{ key: 'address', type: 'string', required: true }]
+  const configSchema = [{ key: 'address', label: 'Address of the boiler', required: true }]
   await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', ''), manifest: { configSchema } }])
   assert.equal((await command(host, 'x/update', {})).version, '1.0.0')
   const { logs } = (await host.request('GET', '/api/plugins/x/logs?level=warn')).body
   assert.deepEqual(
     logs.map(({ level, message }: Record<string, string>) => `${level} ${message}`),
     [
-      'error The plugin could not be loaded: The configuration of @fixtures/x cannot be used: /config/address is required.',
+      'error The plugin could not be loaded: The configuration of @fixtures/x cannot be used: Address of the boiler (/config/address) is required.',
       'warn The update to 2.0.0 does not run, so 1.0.0 returns',
     ],
   )

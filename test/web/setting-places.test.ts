@@ -2,13 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normaliseFields } from '../../src/lifecycle/manifests/fields.ts'
 import { moved } from '../../src/web/base/moved.ts'
-import {
-  labelAt,
-  labelOfPath,
-  sectionsOf,
-  shownFields,
-  withMember,
-} from '../../src/web/plugin/setting-places.ts'
+import { labelAndPath, labelAt } from '../../src/schema/manifest/setting-label.ts'
+import { labelOfPath, sectionsOf, shownFields, withMember } from '../../src/web/plugin/setting-places.ts'
 
 const fields = normaliseFields({
   configSchema: [
@@ -37,6 +32,8 @@ test('a pointer and a path have the names that people know', () => {
     ['/config/other/x', 'other, x'],
   ]
   for (const [pointer, label] of pointers) assert.equal(labelAt(fields, pointer), label)
+  assert.equal(labelAndPath(fields, '/config/rules/1/to'), 'Rules, row 2, To (/config/rules/1/to)')
+  assert.equal(labelAndPath(fields, '/config/other'), '/config/other')
   assert.equal(labelOfPath(fields, 'rules[].to'), 'Rules, To')
   assert.equal(labelOfPath(fields, 'broker.port'), 'Broker, port')
 })

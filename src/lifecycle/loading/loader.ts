@@ -9,6 +9,7 @@ import { IsolateError } from '../../sandbox/isolate.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { manifestFile, withWarnings } from '../../schema/manifest/manifest.ts'
+import { labelAndPath } from '../../schema/manifest/setting-label.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
@@ -83,12 +84,13 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
     const wrong = [...errors, ...missing]
     if (wrong.length > 0) {
-      const list = wrong.map(({ path, message }) => `${path} ${message}`).join('; ')
+      const list = wrong.map(({ path, message }) => `${labelAndPath(fields, path)} ${message}`).join('; ')
       throw new Problem('config_invalid', `The configuration of ${id} cannot be used: ${list}.`, {
         errors: wrong,
       })
     }
-    for (const { path, message } of warnings) effects.say(id, 'warn', `The setting ${path} ${message}`)
+    for (const { path, message } of warnings)
+      effects.say(id, 'warn', `The setting ${labelAndPath(fields, path)} ${message}`)
     const { host, epoch } = context.ownership.whereabouts(id)
     const places = secretPlaces(context, id) ?? wholeConfig(fields)
     const request: LoadRequest = {

@@ -1,6 +1,7 @@
 import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
+import { labelAt } from '../../schema/manifest/setting-label.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { countOf } from '../base/words.ts'
@@ -9,7 +10,7 @@ import { Fact } from '../parts/fact.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
-import { labelAt, labelOfPath } from './setting-places.ts'
+import { labelOfPath } from './setting-places.ts'
 
 /** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
 export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: Plugin | undefined }) {

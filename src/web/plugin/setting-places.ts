@@ -14,29 +14,6 @@ export function isWithin(pointer: string, place: string): boolean {
   return pointer === place || pointer.startsWith(`${place}/`)
 }
 
-/** `Rules, row 2, To` */
-export function labelAt(fields: readonly Field[], pointer: string): string {
-  const steps = pointer
-    .split('/')
-    .slice(2)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return namesOf(fields, steps).join(', ')
-}
-
-function namesOf(fields: readonly Field[] | null, [step, ...below]: readonly string[]): string[] {
-  if (step === undefined) return []
-  const field = fields?.find(({ key }) => key === step)
-  if (field === undefined) return [step, ...below]
-  return [field.label, ...(field.type === 'list' ? namesInList(field, below) : namesOf(field.fields, below))]
-}
-
-function namesInList({ items, fields }: Field, [step, ...below]: readonly string[]): string[] {
-  if (step === undefined) return []
-  const name = `${fields === null ? 'value' : 'row'} ${Number(step) + 1}`
-  if (items?.type === 'list') return [name, ...namesInList(items, below)]
-  return [name, ...namesOf(items === null ? fields : items.fields, below)]
-}
-
 /** What people call the setting that a permission names: `rules[].from` is `Rules, From`. */
 export function labelOfPath(fields: readonly Field[], path: string): string {
   const own = fields.find(({ key }) => key === path)

@@ -1,3 +1,4 @@
+import { labelAt } from '../../schema/manifest/setting-label.ts'
 import { pluginApi, send } from '../base/api.ts'
 import { connection } from '../base/stream.ts'
 import type { ConfigCheck, Plugin } from '../base/types.ts'
@@ -16,7 +17,6 @@ import {
   withDraft,
 } from './draft.ts'
 import { SettingFields } from './setting-fields.tsx'
-import { labelAt } from './setting-places.ts'
 import { FormContext, formOf } from './settings-form.ts'
 import { useConfigCheck } from './use-config-check.ts'
 

@@ -1,0 +1,32 @@
+import type { Field } from './field.ts'
+
+/** What people call a setting. Pure. */
+
+/** What the pointer `/config/rules/1/to` leads to: `Rules, row 2, To`. */
+export function labelAt(fields: readonly Field[], pointer: string): string {
+  const steps = pointer
+    .split('/')
+    .slice(2)
+    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
+  return namesOf(fields, steps).join(', ')
+}
+
+function namesOf(fields: readonly Field[] | null, [step, ...below]: readonly string[]): string[] {
+  if (step === undefined) return []
+  const field = fields?.find(({ key }) => key === step)
+  if (field === undefined) return [step, ...below]
+  return [field.label, ...(field.type === 'list' ? namesInList(field, below) : namesOf(field.fields, below))]
+}
+
+function namesInList({ items, fields }: Field, [step, ...below]: readonly string[]): string[] {
+  if (step === undefined) return []
+  const name = `${fields === null ? 'value' : 'row'} ${Number(step) + 1}`
+  if (items?.type === 'list') return [name, ...namesInList(items, below)]
+  return [name, ...namesOf(items === null ? fields : items.fields, below)]
+}
+
+/** The same with the pointer, by which programs know it; the pointer alone where the setting has no other name. */
+export function labelAndPath(fields: readonly Field[], pointer: string): string {
+  const label = labelAt(fields, pointer)
+  return pointer === `/config/${label}` ? pointer : `${label} (${pointer})`
+}
