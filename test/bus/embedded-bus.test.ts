@@ -110,18 +110,23 @@ test('Nobody can subscribe to the broker’s internals, and a refused filter doe
   assert.deepEqual(lines(await received.take(1)), ['open/door yes'])
 })
 
-test('With a token only its bearer connects, whatever the user name', async (t) => {
-  const bus = await startBus(t, { token: 'open sesame' })
+test('With a token only its bearer connects, whatever the user name, and the log says which device was refused', async (t) => {
+  const logger = createRecordingLogger()
+  const bus = await startBus(t, { token: 'open sesame', logger })
   for (const password of [undefined, '', 'open sesam', 'open sesame2']) {
     await assert.rejects(
       mqtt.connectAsync(
         bus.url,
-        { reconnectPeriod: 0, username: 'x', ...(password === undefined ? {} : { password }) },
+        {
+          ...{ reconnectPeriod: 0, username: 'x', clientId: 'tasmota' },
+          ...(password === undefined ? {} : { password }),
+        },
         false,
       ),
       /Bad username or password/,
     )
   }
+  assert.deepEqual(logger.lines[0]?.fields, { client: 'tasmota', address: '127.0.0.1' })
   const client = await connect(t, bus.url, { username: 'anyone', password: 'open sesame' })
   assert.equal(client.connected, true)
 })

@@ -95,16 +95,21 @@ export function createBrokerRules({
     return !greeted.has(client) || (qos > 0 && !client.clean)
   }
 
+  /** Which device to look for; cut, as it has shown no password. */
+  const stranger = (client: Client, id: string): LogFields => ({
+    client: cutText(id, clientIdBytes),
+    address: addressOf(client),
+  })
+
   const rules = {
     preConnect(client, packet, done) {
       // Only MQTT 3.1.1 has clients without an id, and only with a session that ends with the connection (3.1.3-7).
       if (packet.clientId === '' && (!packet.clean || packet.protocolVersion !== 4)) nameless.add(client)
       if (packet.protocolVersion === 5)
-        warn('An MQTT client was refused: it asks for MQTT 5; set it to 3.1.1', {
-          // Of somebody who has shown no password.
-          client: cutText(packet.clientId, clientIdBytes),
-          address: addressOf(client),
-        })
+        warn(
+          'An MQTT client was refused: it asks for MQTT 5; set it to 3.1.1',
+          stranger(client, packet.clientId),
+        )
       if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
@@ -138,7 +143,10 @@ export function createBrokerRules({
       counts.wrongPasswords += 1
       // Who gives none does not guess.
       if (password !== undefined && password.length > 0) guesses.wrong(address)
-      warn('An MQTT client was refused: its password is not the token of this host')
+      warn(
+        'An MQTT client was refused: its password is not the token of this host',
+        stranger(client, client.id),
+      )
       done(wrong, false)
     },
     authorizePublish(client, packet, done) {
