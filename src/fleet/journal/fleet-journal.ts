@@ -134,8 +134,9 @@ async function refuseOther(
 ): Promise<void> {
   const { seq } = journal.state
   const advice =
-    `Put the stream back from a backup; or, if the fleet really begins anew, move ${directory} away, which has a copy of ` +
-    'what was there. A host that has run alone so far is taken in by "lupine fleet join".'
+    `Put the stream back from a backup; or, if the fleet really begins anew, move ${directory} away, but keep it: it has ` +
+    'plugins and settings as they were, and docs/operation.md tells how they come back ("A store that is lost"). A host ' +
+    'that has run alone so far is taken in by "lupine fleet join".'
   if (stream.last < seq) {
     throw new StoreRefusedError(
       `The stream ${stream.name} ends with event ${stream.last}, and this host has seen event ${seq}: somebody has ` +

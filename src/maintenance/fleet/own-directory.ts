@@ -39,7 +39,8 @@ export async function refuseHostOfFleet(settings: MembershipSettings): Promise<v
   }
   throw new StoreRefusedError(
     `${directory} is of ${host} of another fleet than ${fleet}, which has its plugins. Correct HOST_FLEET_URL or HOST_FLEET; or ` +
-      'take the plugins out of that fleet with its settings and "lupine fleet leave", and join with the directory that this makes.',
+      'take the plugins out of that fleet with its settings and "lupine fleet leave", and join with the directory that this makes. ' +
+      'Where the store of its fleet is lost, docs/operation.md tells how they come back ("A store that is lost").',
   )
 }
 
