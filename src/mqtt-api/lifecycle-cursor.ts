@@ -50,7 +50,6 @@ export async function openLifecycleCursor(settings: CursorSettings): Promise<Cur
   const found = usable(await read())
   const start: JournalPosition = found ?? { seq: lifecycle.lastSeq, event: idOf(lifecycle.lastSeq) ?? null }
   let position = start
-  let isFailing = false
 
   const file = createDelayedWrite(
     clock,
@@ -58,18 +57,13 @@ export async function openLifecycleCursor(settings: CursorSettings): Promise<Cur
       const { seq, event } = position
       const content: LifecycleCursor = { version: 1, broker, root, seq, event }
       await writeFileAtomically(files, path, `${JSON.stringify(content)}\n`, privateFileMode)
-      isFailing = false
     },
-    (error) => {
-      // It is tried again and again; once is enough to know.
-      if (isFailing) return
-      isFailing = true
+    (error) =>
       logger.warn(
         'How far the MQTT broker has been told of the journal could not be written down; it is tried again. If the host ' +
           'is started anew before, events come again on its topic',
         { path, reason: storageFault(error) ?? messageOf(error) },
-      )
-    },
+      ),
   )
 
   async function read(): Promise<LifecycleCursor | undefined> {

@@ -12,13 +12,18 @@ export interface DelayedWrite {
   discard(): Promise<void>
 }
 
-/** `write` takes what is to be written as it is then. */
+/**
+ * `write` takes what is to be written as it is then. `failed` is told once, and not at each further try: a disk stays full for
+ * a night. `recovered`: what it was told of is over.
+ */
 export function createDelayedWrite(
   clock: Clock,
   write: () => Promise<void>,
   failed: (error: unknown) => void,
+  recovered: () => void = () => undefined,
 ): DelayedWrite {
   let dirty = false
+  let isFailing = false
   let ended = false
   let timer: ScheduledCall | undefined
   let writing = Promise.resolve()
@@ -31,8 +36,12 @@ export function createDelayedWrite(
     } catch (error) {
       if (ended) return
       dirty = true
-      failed(error)
+      if (!isFailing) failed(error)
+      isFailing = true
+      return
     }
+    if (isFailing) recovered()
+    isFailing = false
   }
 
   function schedule(): void {

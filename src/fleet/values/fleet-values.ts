@@ -55,7 +55,7 @@ export function createFleetValues(settings: {
     async function writeHeld(): Promise<'written' | 'lost'> {
       if (epochOf(plugin) === held.epoch) {
         const outcome = await held.write()
-        failing.delete(plugin)
+        if (failing.delete(plugin)) logger.info('The stored values could be written again', { plugin })
         return outcome
       }
       const found = await bucket.record(plugin)

@@ -94,6 +94,7 @@ export function createKeyValueStores(settings: {
           plugin,
           error: messageOf(error),
         }),
+      () => logger.info('The key-value store could be written again', { plugin }),
     )
     return { entries, file }
   }

@@ -80,6 +80,7 @@ export function createRetainedTopics(settings: {
             plugin,
             error: messageOf(error),
           }),
+        () => logger.info('What the plugin has retained could be written down again', { plugin }),
       ),
     }
     entries.set(plugin, entry)

@@ -8,6 +8,8 @@ import { silentLogger } from '../../../src/base/log/log.ts'
 import { encodeLine } from '../../../src/journal/lines/journal-line.ts'
 import { storePath, storesFolderIn } from '../../../src/lifecycle/stores/key-value-file.ts'
 import { createKeyValueStores } from '../../../src/lifecycle/stores/key-value-stores.ts'
+import { createRecordingLogger } from '../../bus/bus-fixture.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { contractRing, keyValueContract } from './key-value-contract.ts'
 
@@ -62,6 +64,28 @@ test('while the host starts only values that are there are read; afterwards some
   await store(create(), '@a/restored')
   assert.deepEqual({ ...(await stores.open('@a/restored')) }, { kept: { value: '@a/restored' } })
   await stores.close()
+})
+
+test('a disk that stays full is told of once, and that it takes values again', async (t) => {
+  const directory = await temporaryDirectory(t)
+  let isFull = true
+  const files = failingFileSystem((operation) => isFull && operation === 'writeFile')
+  const logger = createRecordingLogger()
+  const stores = createKeyValueStores({ directory, files, clock: systemClock, logger, ring: contractRing })
+  t.after(() => stores.close())
+  await stores.open('@a/meter')
+  stores.set('@a/meter', 'count', { value: 1 })
+  for (let tries = 0; tries < 3; tries += 1) await stores.release('@a/meter')
+  isFull = false
+  await stores.release('@a/meter')
+  assert.deepEqual(
+    logger.lines.map(({ level, message }) => `${level} ${message}`),
+    [
+      'error A key-value store could not be written; it is tried again',
+      'info The key-value store could be written again',
+    ],
+  )
+  assert.deepEqual({ ...(await stores.open('@a/meter')) }, { count: { value: 1 } })
 })
 
 test('values that a newer version has written stay where they are, and none is written over them', async (context) => {
