@@ -1,5 +1,6 @@
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
+import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
@@ -17,6 +18,7 @@ export interface HomeAssistantSettings {
   prefix: string
   hostId: string
   hostVersion: string
+  clock: Pick<Clock, 'schedule'>
   logger: Logger
   /** Absent: this host speaks for all its plugins. In a fleet, whether it does for this one. */
   speaksFor?: (plugin: string) => boolean
@@ -42,14 +44,29 @@ export interface HomeAssistant {
 /** On the way from one state to the next: a reload must not make Home Assistant forget the device. */
 const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloading', 'installing'])
 
+/** Milliseconds until all is said once more: anybody may say that Home Assistant has started, without end. */
+const birthPause = 5_000
+
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
-  const { lifecycle, bus, root, prefix, hostId, hostVersion, logger, speaksFor = () => true } = settings
+  const {
+    lifecycle,
+    bus,
+    root,
+    prefix,
+    hostId,
+    hostVersion,
+    clock,
+    logger,
+    speaksFor = () => true,
+  } = settings
   const published = createPublishedDevices()
   const waiting = new Set<string>()
   /** Plugins with a device that is not shown, by the topic that another one has. */
   const leftOut = new Map<string, Set<string>>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
+  let pause: ScheduledCall | undefined
+  let bornInPause = false
   let starting: Promise<void> | undefined
   let reconciled = false
   let closed = false
@@ -168,9 +185,20 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     for (const { topic, text } of published.all()) publish(topic, text)
   }
 
-  /** Home Assistant has started, and knows nothing. A retained birth message is old news. */
+  /** Home Assistant has started, and knows nothing. */
+  function onBirth(): void {
+    bornInPause = pause !== undefined
+    if (bornInPause) return
+    republish()
+    pause = clock.schedule(birthPause, () => {
+      pause = undefined
+      if (bornInPause) onBirth()
+    })
+  }
+
+  /** A retained birth message is old news. */
   function onStatus({ payload, retained }: BusMessage): void {
-    if (!closed && !retained && Buffer.from(payload).toString().trim() === 'online') republish()
+    if (!closed && !retained && Buffer.from(payload).toString().trim() === 'online') onBirth()
   }
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
@@ -224,6 +252,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     async close() {
       if (closed) return
       closed = true
+      pause?.cancel()
       for (const cleanUp of cleanUps.splice(0)) cleanUp()
       await starting?.catch(() => undefined)
       await Promise.all(subscriptions.map((subscription) => subscription.close()))

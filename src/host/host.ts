@@ -245,7 +245,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await formerNames?.clear()
     if (settings.discoveryPrefix !== '') {
       homeAssistant = createHomeAssistant({
-        ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, logger },
+        ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, clock, logger },
         hostId: fleet?.name ?? id,
         ...(member === undefined ? {} : { speaksFor: member.responsibility.owns }),
       })

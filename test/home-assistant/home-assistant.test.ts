@@ -6,6 +6,7 @@ import type { Exposure } from '../../src/schema/plugin/exposure.ts'
 import type { PluginState } from '../../src/schema/plugin/plugin.ts'
 import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
 import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 
 const lamp = '@acme/lamp'
 const topic = 'homeassistant/device/home_acme_lamp/config'
@@ -29,6 +30,7 @@ async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: 
   const known = new Map(Object.entries(plugins))
   const fake = createFakeLifecycle(known)
   const logger = createRecordingLogger()
+  const clock = createManualClock()
   const homeAssistant = createHomeAssistant({
     lifecycle: fake.lifecycle,
     bus,
@@ -36,6 +38,7 @@ async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: 
     prefix: 'homeassistant',
     hostId: 'home',
     hostVersion: '1.0.0',
+    clock,
     logger,
   })
   t.after(() => homeAssistant.close())
@@ -91,7 +94,7 @@ async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: 
     if (Object.keys(exposures).length === 0)
       fake.announce({ kind: 'exposure', plugin: id, id: 'any', exposure: undefined })
   }
-  return { ...fake, bus, homeAssistant, known, logger, published, become, change, received }
+  return { ...fake, bus, homeAssistant, known, logger, clock, published, become, change, received }
 }
 
 test('A plugin is discovered once, and not again while nothing changes', async (t) => {
@@ -163,20 +166,21 @@ test('What is exposed no more is taken away by name, and the last of it with the
   ])
 })
 
-test('Home Assistant that says it is online hears everything again; what it says else is ignored', async (t) => {
-  const { homeAssistant, published, bus } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+test('Home Assistant that says it is online hears everything again, however often it says so; what it says else is ignored', async (t) => {
+  const { homeAssistant, published, bus, clock } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await bus.publish('homeassistant/status', 'online', { retain: true })
   await homeAssistant.start()
   assert.deepEqual(await published(), [[topic, 'a:sensor']])
   const client = await connect(t, bus.url)
-  for (const word of ['offline', 'ON', 'online'])
+  for (const word of ['offline', 'ON', 'online', 'online', 'online'])
     await client.publishAsync('homeassistant/status', word, { qos: 1 })
   const birth = await collectFromBus(bus, 'homeassistant/status')
   await birth.take(1)
-  assert.deepEqual(await published(), [
-    [topic, 'a:sensor'],
-    [topic, 'a:sensor'],
-  ])
+  assert.deepEqual(await published(), Array(2).fill([topic, 'a:sensor']))
+  for (let times = 0; times < 2; times += 1) {
+    clock.advance(5_000)
+    assert.deepEqual(await published(), Array(3).fill([topic, 'a:sensor']))
+  }
 })
 
 test('A start clears the devices of this host that belong to nothing, and no one else’s', async (t) => {
