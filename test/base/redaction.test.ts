@@ -41,7 +41,9 @@ test('§3 a long word costs no time worth telling', () => {
 })
 
 test('§3 a secret that is learned is hidden from then on, and those of the configuration for ever', () => {
-  const { redact, hide } = createRedactor(['configured'])
+  const { redact, hide, secrets } = createRedactor(['configured', '1', ''])
+  for (const one of ['configured', '2', '']) hide(one)
   for (let index = 0; index < 1_000; index += 1) hide(`learned-${index}-end`)
   assert.equal(redact('configured learned-999-end'), '*** ***')
+  assert.deepEqual([...secrets].slice(0, 3), ['configured', '1', 'learned-800-end'])
 })

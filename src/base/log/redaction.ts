@@ -29,11 +29,14 @@ export interface Redactor {
   redactMessage(text: string): string
   /** From now on this text is hidden too. */
   hide(secret: string): void
+  /** What is hidden now, each as it is; one that was learned only where it is long enough to be looked for. */
+  readonly secrets: ReadonlySet<string>
 }
 
 export function createRedactor(secrets: readonly string[]): Redactor {
   const given = new Set(secrets.flatMap(formsOf))
   const learned = new Map<string, string[]>()
+  const whole = new Set(secrets.filter((secret) => secret !== ''))
   let ordered = longestFirst(given)
   function redact(text: string): string {
     let redacted = text.replace(credentialsInUrl, `$1${mask}@`)
@@ -42,6 +45,7 @@ export function createRedactor(secrets: readonly string[]): Redactor {
   }
 
   return {
+    secrets: whole,
     redact,
     redactMessage(text) {
       if (text.length <= searchedLimit) return cutText(redact(text))
@@ -50,8 +54,12 @@ export function createRedactor(secrets: readonly string[]): Redactor {
     hide(secret) {
       if (learned.has(secret)) return
       learned.set(secret, formsOf(secret))
+      if (secret.length >= searchableSecretLength) whole.add(secret)
       const [oldest] = learned.keys()
-      if (learned.size > learnedLimit && oldest !== undefined) learned.delete(oldest)
+      if (learned.size > learnedLimit && oldest !== undefined) {
+        learned.delete(oldest)
+        if (!secrets.includes(oldest)) whole.delete(oldest)
+      }
       ordered = longestFirst([...given, ...[...learned.values()].flat()])
     },
   }

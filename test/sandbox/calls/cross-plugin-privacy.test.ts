@@ -43,6 +43,25 @@ test('§9 configuration, store and life of a plugin are not reached through its 
   })
 })
 
+test('§9 a stored value that is secure is not seen in fields of the instance either, be it stored or read', async () => {
+  await withStage(async ({ load }) => {
+    await load(
+      'callee',
+      `plugin:kvSet("session", { access = "geheim-0815", note = "" }, { secure = true })
+       plugin:kvSet("plain", "offen")
+       plugin.session, plugin.plain, plugin.note = plugin:kvGet("session"), plugin:kvGet("plain"), ""
+       plugin.kept = { plugin:kvGet("kept") }`,
+      { keyValues: { kept: { value: 'geheim-0816', secure: true } } },
+    )
+    const { recorder } = await load(
+      'caller',
+      `local other = Plugin.get("callee")
+       print(other.session.access, other.kept[1], other.plain, other.note)`,
+    )
+    assert.deepEqual(recorder.logs(), ['info nil\tnil\toffen\t'])
+  })
+})
+
 test('§9 no method of the host gives away what the instance keeps', async () => {
   await withStage(async ({ load }) => {
     await load('callee', secretPlugin, configuration)

@@ -90,7 +90,7 @@ export function createPeers(settings: PeersSettings): Peers {
         providedAs: runtime.providedAs,
         instance: settings.instance,
         config: settings.config,
-        secrets: source.secrets,
+        secrets: redactor.secrets,
       }),
       foreignCallers: settings.foreignCallers,
       isHandedOver: exported.has,

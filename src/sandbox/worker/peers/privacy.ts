@@ -43,11 +43,11 @@ export interface PrivacySettings {
   providedAs: LuaRuntime['providedAs']
   instance(): LuaTable | undefined
   config(): LuaValue
-  secrets: readonly string[]
+  /** Of its configuration, and of stored values that are secure; it grows. */
+  secrets: ReadonlySet<string>
 }
 
 export function createPrivacy({ providedAs, instance, config, secrets }: PrivacySettings): Privacy {
-  const secretValues = new Set(secrets.filter((secret) => secret !== ''))
   const isInstance = (value: LuaValue): boolean => value !== undefined && value === instance()
 
   return {
@@ -64,7 +64,7 @@ export function createPrivacy({ providedAs, instance, config, secrets }: Privacy
     },
     withheld(value) {
       if (typeof value !== 'object') return false
-      if (value instanceof Uint8Array) return secretValues.size > 0 && secretValues.has(toUnicode(value))
+      if (value instanceof Uint8Array) return secrets.size > 0 && secrets.has(toUnicode(value))
       return value === config() || (isFunction(value) && privateMethods.has(providedAs(value) ?? ''))
     },
   }
