@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import type { CatalogEntry } from '../base/types.ts'
@@ -88,6 +88,7 @@ interface OfferProps {
 function Offer({ entry, doing, onChange }: OfferProps) {
   const { fullId, name, version, description, author, tags, repository, compatible, permissions } = entry
   const installed = plugins.value?.get(fullId)?.version ?? entry.installedVersion
+  const actions = useFocusAfter(doing)
   return (
     <li class="card">
       <h2>{breakable(name)}</h2>
@@ -113,7 +114,7 @@ function Offer({ entry, doing, onChange }: OfferProps) {
           ))}
         </p>
       )}
-      <div class="actions">
+      <div class="actions" ref={actions}>
         {doing !== '' ? (
           <span class="progress" role="status">
             <progress aria-label={`${name}: ${doing}`} /> {doing}
@@ -151,6 +152,19 @@ function Offer({ entry, doing, onChange }: OfferProps) {
       </div>
     </li>
   )
+}
+
+/** What was pressed is gone when it is done: the keyboard goes on at what stands there now, unless it is elsewhere already. */
+function useFocusAfter(doing: string) {
+  const actions = useRef<HTMLDivElement>(null)
+  const before = useRef(doing)
+  useLayoutEffect(() => {
+    const isDone = before.current !== '' && doing === ''
+    before.current = doing
+    if (isDone && document.activeElement === document.body)
+      actions.current?.querySelector<HTMLElement>('a, button')?.focus({ preventScroll: true })
+  }, [doing])
+  return actions
 }
 
 /** As the index says; the dialog before an installation asks the plugin itself. */
