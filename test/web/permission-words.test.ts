@@ -47,6 +47,19 @@ test('an entry that speaks of each row is told by what the rows have', () => {
   assert.equal(told(undefined), 'the topic that you set under Rules, To')
 })
 
+test('other plugins, ports and variables that are told in words are told once what they are', () => {
+  const told = (kind: 'plugin' | 'serial' | 'environment', value: string, rows?: string[]): string => {
+    const { verb, what = '', rest } = permissionInWords({ kind, value }, { ...unknown, rowsOf: () => rows })
+    return `${verb} ${what}${rest}`
+  }
+  assert.equal(told('plugin', '${config.rules[].sensor}', []), 'Use no plugin, as none is set')
+  assert.equal(told('plugin', '${config.topic}'), 'Use the plugin that you set under Topic')
+  assert.equal(told('plugin', '@house/lamp'), 'Use the plugin @house/lamp')
+  assert.equal(told('plugin', '*'), 'Use any other plugin')
+  assert.equal(told('serial', '*'), 'Use any serial port')
+  assert.equal(told('environment', '*'), 'Read any variable of the host')
+})
+
 test('in a line of the history the settings have their keys', () => {
   const entries = [
     { kind: 'host', value: '${config.url}' },

@@ -14,16 +14,23 @@ const verbs: Readonly<Record<PermissionKind, string>> = {
   everything: 'Everything',
 }
 
+/** Before words that say themselves what is used. */
+const shortVerbs: Readonly<Partial<Record<PermissionKind, string>>> = {
+  plugin: 'Use',
+  serial: 'Use',
+  environment: 'Read',
+}
+
 /** A value of the kind that stands for all there is. */
 const anything: Readonly<Partial<Record<PermissionKind, string>>> = {
   host: 'any address',
   publish: 'any MQTT topic',
   subscribe: 'any MQTT topic',
-  plugin: 'any other',
+  plugin: 'any other plugin',
   hooks: 'by anybody who can reach this host',
-  serial: 'of any name',
+  serial: 'any serial port',
   discovery: 'any service',
-  environment: 'of any name',
+  environment: 'any variable',
 }
 
 /** What a setting that a permission names is to be, by the permission's kind. */
@@ -94,11 +101,12 @@ export function permissionInWords(
 } {
   const { kind, value } = entry
   const all = value === '*' || value === '#' || kind === 'hooks' ? anything[kind] : undefined
-  const { text, words } = shownValue(entry, settings)
+  const shown = shownValue(entry, settings)
+  const words = shown.words || all !== undefined
   return {
-    verb: verbs[kind],
-    what: kind === 'everything' ? undefined : (all ?? text),
-    words: words || all !== undefined,
+    verb: (words ? shortVerbs[kind] : undefined) ?? verbs[kind],
+    what: kind === 'everything' ? undefined : (all ?? shown.text),
+    words,
     rest: kind === 'environment' ? ' of the host' : '',
     all: all !== undefined || kind === 'everything',
   }

@@ -11,17 +11,21 @@ interface PermissionListProps {
 }
 
 export function PermissionList({ label, entries, settings }: PermissionListProps) {
+  // Several settings may come to the same, such as none at all.
+  const told = new Map(
+    entries.map((entry) => {
+      const inWords = permissionInWords(entry, settings)
+      return [`${inWords.verb} ${inWords.what ?? ''}`, inWords]
+    }),
+  )
   return (
     <ul class="permissions" aria-label={label}>
-      {entries.map((entry) => {
-        const { verb, what, words, rest, all } = permissionInWords(entry, settings)
-        return (
-          <li key={`${entry.kind} ${entry.value}`} class={all ? 'wide-open' : ''}>
-            {verb} {what === undefined ? '' : words ? breakable(what) : <code>{breakable(what)}</code>}
-            {rest}
-          </li>
-        )
-      })}
+      {[...told].map(([key, { verb, what, words, rest, all }]) => (
+        <li key={key} class={all ? 'wide-open' : ''}>
+          {verb} {what === undefined ? '' : words ? breakable(what) : <code>{breakable(what)}</code>}
+          {rest}
+        </li>
+      ))}
     </ul>
   )
 }
