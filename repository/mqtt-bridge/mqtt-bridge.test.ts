@@ -107,7 +107,7 @@ test(
     const plugin = await startStarterPlugin('mqtt-bridge', { rules })
     context.after(() => plugin.close())
     const [warning = ''] = await plugin.logs('warn')
-    assert.match(warning, /^The setting \/config\/rules line 2 \("nonsense"\) is left out/)
+    assert.match(warning, /^The setting .* \(\/config\/rules\) line 2 \("nonsense"\) is left out/)
     assert.deepEqual((await plugin.objects()).rules, { active: 2 })
     const path = '/api/plugins/mqtt-bridge'
     assert.deepEqual((await plugin.host.request('GET', path)).body.config, { rules }, 'nothing is lost')

@@ -199,7 +199,10 @@ test('devices become sensors, controls, objects and exposures, and are set', { t
   assert.deepEqual(JSON.parse(question), {
     ...{ state: '', brightness: '', color_temp: '', color: { x: '', y: '' }, color_temp_startup: '' },
   })
-  assert.deepEqual(await plugin.logs('warn'), [])
+  assert.deepEqual(await plugin.logs('warn'), [
+    `The control 'kitchen_plug_state' was not set: The value must be ON or OFF, or true or false, not "toggle".`,
+    "The control 'kitchen_plug_overload' was not set: The value must be at most 2300, not 5000.",
+  ])
 })
 
 test(
