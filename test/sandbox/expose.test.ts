@@ -601,6 +601,29 @@ test('unexpose takes back all that an object was exposed as, and nothing else', 
   )
 })
 
+test('a list of what a feature can be is enough to have it, before it has a value', async () => {
+  await withPlugin(
+    pluginSource(`
+      local lamp = { state = true }
+      function lamp:get(name) return self[name] end
+      function lamp:set(name, value) print(name, value) end
+      expose(lamp, "light", { id = "lamp", effects = { "rainbow" }, tones = { "bell" } })
+    `),
+    async ({ recorder, isolate }) => {
+      const { features, writable } = await recorder.until(() => exposure(recorder, 'lamp'))
+      assert.deepEqual(
+        [features, writable],
+        [
+          ['state', 'effect'],
+          ['state', 'effect'],
+        ],
+      )
+      await isolate.setExposed('lamp', 'effect', 'rainbow')
+      assert.deepEqual(recorder.logs(), ['info effect\trainbow'])
+    },
+  )
+})
+
 test('a feature that is said to be there is there before it has a value', async () => {
   await withPlugin(
     pluginSource(`

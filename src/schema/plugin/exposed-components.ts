@@ -171,6 +171,12 @@ export function choicesOf(
   return listed ?? (featureOfOptions[exposure.component] === feature ? exposure.options : undefined)
 }
 
+/** The features whose values have a list of their own: what has the list has the feature, before it knows a value. */
+export function listedFeatures(options: Partial<Record<ChoiceName, string[]>>): string[] {
+  const entries = Object.entries(optionOfFeature)
+  return entries.flatMap(([feature, name]) => (options[name] === undefined ? [] : [feature]))
+}
+
 export type ExposedComponent = keyof typeof componentFeatures
 export const exposedComponents = Object.keys(componentFeatures) as readonly ExposedComponent[]
 

@@ -1,3 +1,4 @@
+import { listedFeatures } from '../../../../schema/plugin/exposed-components.ts'
 import type { Exposure } from '../../../../schema/plugin/exposure.ts'
 import { exposureBytesLimit } from '../../../../schema/worker/operation-size.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
@@ -42,7 +43,7 @@ export function* createExposedEntry(
   if (resolved.unknown)
     context.log.write('warn', `expose: '${id}' has the unknown type '${type}'; it is shown as a sensor`)
   if (!readable && !writable) context.log.write('warn', `expose: '${id}' has neither get nor set`)
-  const said = textsOf(option(options, 'features')) ?? []
+  const said = [...(textsOf(option(options, 'features')) ?? []), ...listedFeatures(fixed)]
   const abilities = { settable, switchable, pressable }
   return new LiveExposure({
     ...{ context, id, table, object, type, component, fixed, readable, abilities },
