@@ -5,7 +5,14 @@ import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.t
 import { pluginStates } from '../../src/schema/plugin/plugin.ts'
 import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
 import type { JournalEvent } from '../../src/web/base/types.ts'
-import { dateTimeOf, detailOf, eventInWords, stateInWords, timeOf } from '../../src/web/base/words.ts'
+import {
+  dateTimeOf,
+  detailOf,
+  eventInWords,
+  readableText,
+  stateInWords,
+  timeOf,
+} from '../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
   const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]
@@ -21,6 +28,22 @@ test('each state of a plugin and of the host is called by plain words', () => {
     states.filter((state) => stateInWords(state) === state),
     [],
   )
+})
+
+test('a fraction has as many digits as tell something, and every other value is as it is', () => {
+  const values = [
+    0.1 + 0.2,
+    100 / 3,
+    230.10000610351562,
+    -0.5,
+    2 ** 53 - 1,
+    1e-7,
+    '0.30000000000000004',
+    null,
+    true,
+  ]
+  const shown = ['0.3', '33.33333333', '230.1000061', '-0.5', '9007199254740991', '1e-7']
+  assert.deepEqual(values.map(readableText), [...shown, '0.30000000000000004', '–', 'true'])
 })
 
 test('midnight is 0 o’clock, also where the language is American English', () => {

@@ -146,7 +146,15 @@ export function valueText(value: unknown): string {
   return typeof value === 'string' ? value : jsonText(value)
 }
 
-/** The same in an input: nothing is an empty one. */
+/** Digits of a fraction that tell somebody something: 0.1 + 0.2 is 0.30000000000000004 to a computer. */
+const readableDigits = 10
+/** A value that somebody reads, as of a sensor. */
+export function readableText(value: unknown): string {
+  const isFraction = typeof value === 'number' && !Number.isInteger(value)
+  return valueText(isFraction ? Number(value.toPrecision(readableDigits)) : value)
+}
+
+/** What an input shows of a value: nothing is an empty one. */
 export function inputText(value: unknown): string {
   return value === null || value === undefined ? '' : valueText(value)
 }

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Plugin, Point } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import { readableText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
@@ -32,7 +32,7 @@ export function ControlsTab({ plugin }: { plugin: Plugin }) {
               <li key={point.id} class="point">
                 <PointName point={point} />
                 <output class="value">
-                  {breakable(valueText(point.value))} {point.unit ?? ''}
+                  {breakable(readableText(point.value))} {point.unit ?? ''}
                 </output>
               </li>
             ))}
@@ -81,7 +81,7 @@ function Control({ plugin, point }: { plugin: Plugin; point: Point }) {
     <li class="point">
       <PointName point={point} />
       <output class="value">
-        {breakable(typed ?? valueText(value))} {unit ?? ''}
+        {breakable(typed ?? readableText(value))} {unit ?? ''}
       </output>
       <ValueInput label={id} input={inputOf(point)} value={value} onSet={set} onTyping={setTyped} />
     </li>

@@ -1,5 +1,5 @@
 import type { Exposed, Plugin } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import { readableText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
@@ -100,5 +100,5 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
 }
 
 function stateText(value: unknown): string {
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : valueText(value)
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : readableText(value)
 }
