@@ -48,7 +48,7 @@ async function fleetOf(context: TestContext) {
     ...{ fleet: stage.fleet, fleetName: 'house', hostId: () => 'cellar' },
   })
   context.after(() => http.close())
-  return { ...stage, http, host }
+  return { ...stage, hosts, http, host }
 }
 
 test('the page of hosts tells who runs what, and drains a host', options, async (context) => {
@@ -128,8 +128,13 @@ test('a plugin says where it runs, and is told where it may', options, async (co
 })
 
 test('what has no host, and what is old, is said as such', options, async (context) => {
-  const { http, put } = await fleetOf(context)
+  const { http, put, hosts } = await fleetOf(context)
   const { page } = await open(context, http)
+  const live = hosts.splice(0)
+  await page.goto('/hosts')
+  await page.getByText('Which hosts are live cannot be told').waitFor()
+  assert.equal(await page.getByText('live hosts of').count(), 0)
+  hosts.push(...live)
   await page.goto('/plugins')
   const row = (id: string) => page.getByRole('listitem').filter({ hasText: id })
   await row(hello).getByText('Waiting for a host').waitFor()

@@ -38,7 +38,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
     <Page
       title="Hosts"
       aside={
-        remote.value === undefined ? null : (
+        hosts.length === 0 ? null : (
           <span class="count">{`${countOf(hosts.length, 'live host')} of ${name}`}</span>
         )
       }
@@ -48,6 +48,10 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
         drain is ended.
       </p>
       <ReadState remote={remote} what="the hosts" />
+      {/* Without the store it does not know so of itself. */}
+      {remote.value?.hosts.length === 0 ? (
+        <Empty>Which hosts are live cannot be told: the rest of the fleet cannot be reached from here.</Empty>
+      ) : null}
       {waiting.length === 0 ? null : (
         <section class="panel">
           <h2>Without a host</h2>
