@@ -22,6 +22,7 @@ import type { Responsibility } from '../../mqtt-api/responsibility.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
 import { StartError } from '../start-conditions.ts'
 import { createAuthor } from './membership/author.ts'
+import { watchClocks } from './membership/clock-watch.ts'
 import { type ClosedListeners, createClosedListeners } from './store/closed-listeners.ts'
 import { connectFleet, type JournalParts } from './store/connect-fleet.ts'
 import { createCoordinator } from './coordinator.ts'
@@ -169,7 +170,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
           ...{ connection: connected.connection, fleet: connected.name, host: id, ring, clock, logger },
           answer: facade.answer,
         })
-        cleanUps.push(() => calls?.close())
+        const { others, askTime } = facade
+        cleanUps.push(() => calls?.close(), watchClocks({ clock, logger, others, askTime }))
         const hosts = createFleetHosts({ member: known, journal, clock })
         const { requests, place } = facade
         return { lifecycle: facade.lifecycle, fleet: { ...hosts, place }, requests }

@@ -29,6 +29,9 @@ export interface FleetFacade {
   lifecycle: LifecycleFacade
   place: Fleet['place']
   requests: SharedRequests
+  /** Other hosts that live, and what time it is there. */
+  others(): string[]
+  askTime(host: string): Promise<unknown>
   /** Answers what another host asks of this one. */
   answer(method: string, given: readonly unknown[]): Promise<unknown>
 }
@@ -257,6 +260,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const { place: placeThere, ...forwarded } = forwarding
   return {
     requests,
+    others,
+    askTime: (host) => ask(host, timeQuestion, [], questionTimeout),
     place: createFleetPlacing({
       plugins: () => lifecycle.list(),
       labels: () => labelsOf(journal.live),
