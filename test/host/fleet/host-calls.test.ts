@@ -85,6 +85,17 @@ test('where there is no such host that is known at once; one that says nothing i
   await assert.rejects(asked, { code: 'fleet_unreachable' })
 })
 
+test('hosts with different keys do not wait for each other, whichever of them has the key that the other lacks', async (t) => {
+  const { host } = await stage(t)
+  const other = new Uint8Array(32).fill(8)
+  await host('old')
+  const { calls } = await host('new', undefined, createKeyRing([other, key]))
+  const refused = { code: 'fleet_unreachable', message: /has another key file than this one/ }
+  await assert.rejects(calls.call('old', 'get', [], { timeout: 3_600_000 }), refused)
+  const { calls: third } = await host('third')
+  await assert.rejects(third.call('new', 'get', [], { timeout: 3_600_000 }), refused)
+})
+
 test('what is asked while the store is away is sent once, when it is back', async (t) => {
   const { host, nats } = await stage(t)
   const asked: unknown[] = []

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
-import type { KeyRing } from '../../../base/keys/key-ring.ts'
+import { type KeyRing, SecretKeyError } from '../../../base/keys/key-ring.ts'
 import type { Logger } from '../../../base/log/log.ts'
+import { createWarner } from '../../../base/log/warning.ts'
 import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
@@ -53,6 +54,8 @@ const reminderEvery = 3_000
 const context = 'fleet call'
 /** What NATS answers in the place of a subscriber. */
 const nobodyListens = 503
+/** An answer in the clear: the question was sealed with a key that is not known there. */
+const otherKey = 'other key'
 
 /** What goes from host to host, before it is sealed. */
 interface Question {
@@ -81,6 +84,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
   const reminders = `lupine.${fleet}.reminders.${host}`
   const answers = `lupine.${fleet}.answers.${host}.${randomUUID()}`
   const waiting = new Map<string, (reply: Reply) => void>()
+  const warn = createWarner(logger, clock)
   const pieces = createPieces<string>(clock)
   const answerCache = createAnswerCache()
   let isClosed = false
@@ -113,8 +117,13 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     const subscription = connection.subscribe(subject, {
       callback(error, message) {
         if (error !== null || isClosed) return
+        const id = message.subject.split('.').at(-1) ?? ''
         if (message.headers?.code === nobodyListens) {
-          absent(message.subject.split('.').at(-1) ?? '')
+          absent(id)
+          return
+        }
+        if (message.string() === otherKey) {
+          unreadable(id)
           return
         }
         try {
@@ -122,9 +131,11 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
           // Whoever sealed it has the key of the fleet: it is a host.
           if (sealed !== undefined) take(JSON.parse(ring.open(context, sealed)))
         } catch (failure) {
-          logger.warn('A message between hosts of the fleet was not understood', {
-            error: messageOf(failure),
-          })
+          warn('A message between hosts of the fleet was not understood', { error: messageOf(failure) })
+          if (!(failure instanceof SecretKeyError)) return
+          // Whoever waits for an answer does so no longer: here, and where a question came from.
+          unreadable(id)
+          message.respond(otherKey)
         }
       },
     })
@@ -168,6 +179,13 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     const message =
       'The host that has this plugin does not answer; another one takes it over. Try again in some seconds.'
     waiting.get(id)?.({ id, problem: { code: 'plugin_moving', message } })
+  }
+
+  function unreadable(id: string): void {
+    const message =
+      'The host that has this plugin has another key file than this one, so they cannot read what the other says, and it is not ' +
+      'known whether this was done. All hosts of a fleet need the same keys.'
+    waiting.get(id)?.({ id, problem: { code: 'fleet_unreachable', message } })
   }
 
   function unknown(other: string): Problem {
