@@ -16,6 +16,7 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import { createAnnouncements } from './running/announcements.ts'
 import { createReconciler } from './supervision/reconciler.ts'
 import { createChangeChecker } from './installing/change-checker.ts'
+import { createShownManifests } from './installing/shown-manifests.ts'
 import { createCommandRunner } from './commands/command-runner.ts'
 import { createConfiguration } from './commands/configuration.ts'
 import type { LifecycleContext } from './context.ts'
@@ -180,7 +181,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const policy = settings.restartPolicy ?? defaultRestartPolicy
   const describeCrash = createCrashReport(context, { logs, policy, random: settings.random ?? Math.random })
   const loader = createLoader(context, describeCrash)
-  const installer = createInstaller(context, loader)
+  const shown = createShownManifests(context)
+  const installer = createInstaller(context, loader, shown)
   const reconciler = createReconciler(context, { loader, installer, snapshots })
   const supervisor = createSupervisor(context, {
     loader,
@@ -233,7 +235,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       commands,
       loader,
       installer,
-      changes: createChangeChecker(context),
+      changes: createChangeChecker(context, shown),
       reload,
       configuration,
       logs,

@@ -18,6 +18,7 @@ import { environmentUse } from '../permissions/plugin-environment.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
+import type { ShownManifests } from './shown-manifests.ts'
 import { changesOf, fieldChanges, storedRowChanges } from './stored-rows.ts'
 
 /** Says what an installation or an update would bring. Fetches and verifies, and changes nothing. */
@@ -26,7 +27,7 @@ export interface ChangeChecker {
   update(id: string, version: string | undefined): Promise<ChangeCheck>
 }
 
-export function createChangeChecker(context: LifecycleContext): ChangeChecker {
+export function createChangeChecker(context: LifecycleContext, shown: ShownManifests): ChangeChecker {
   const { repositories, manifests, hostVersion } = context
 
   async function preview({ fullId, repository, version }: InstallRequest): Promise<PluginPreview> {
@@ -84,6 +85,7 @@ export function createChangeChecker(context: LifecycleContext): ChangeChecker {
       },
       problems: [],
     }
+    shown.show(id, manifest)
     return { ...check, problems: problemsOf(check, hostVersion) }
   }
 

@@ -16,6 +16,7 @@ import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
+import type { ShownManifests } from './shown-manifests.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
@@ -30,7 +31,7 @@ export interface Installer extends Rollbacks {
   purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
 }
 
-export function createInstaller(context: LifecycleContext, loader: Loader): Installer {
+export function createInstaller(context: LifecycleContext, loader: Loader, shown: ShownManifests): Installer {
   const { journal, directory, repositories, manifests, stores, retained, purges, sharedFiles, logger } =
     context
   const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
@@ -147,6 +148,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
       if (fetched === undefined) return
       const { staged, heldBy } = fetched
       try {
+        shown.requireNoMore(id, staged.manifest)
         await requireDependencies(id, staged.manifest)
         await sharedFiles?.put(staged.contents.values())
         const { repository } = staged
@@ -195,6 +197,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader): Inst
           await replaceUnreadable(id, staged, by)
           return
         }
+        shown.requireNoMore(id, staged.manifest)
         await requireDependencies(id, staged.manifest)
         await sharedFiles?.put(staged.contents.values())
         await unloadIfRunning(id, 'update', by)
