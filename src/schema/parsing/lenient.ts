@@ -1,11 +1,13 @@
 import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { escapePointer, type Parsed, type Parser, unescapePointer } from './parser.ts'
+import { type Parsed, type Parser, unescapePointer } from './parser.ts'
 
 /** Reads what somebody else wrote as far as it can be used: what is broken is left out, and told. Pure. */
 
 /** After so many looks a whole member of the top is left out: a hostile text must not be read for ever. */
 const patience = 3
+/** So is one with more mistakes than a person makes: hundreds of thousands are looked through each time. */
+const mostMistakes = 60
 
 export interface LenientRules {
   /** Brings what is meant well into the form of the schema. */
@@ -35,21 +37,18 @@ export function parseLeniently<T>(
     const broken = parsed.errors.map((error) => ({ error, path: stepsOf(error.path) }))
     const vital = broken.filter(({ path }) => isVital(path, at(value, path)))
     if (vital.length > 0) return { ok: false, errors: vital.map(({ error }) => error) }
-    const gone = broken.map(({ path }) => path.slice(0, look < patience ? unit(path) : 1))
+    const isHopeless = look >= patience || broken.length > mostMistakes
+    const gone = broken.map(({ path }) => path.slice(0, isHopeless ? 1 : unit(path)))
     if (!isJsonObject(value) || gone.some(({ length }) => length === 0)) return parsed
     warnings.push(
       ...broken.map(({ error: { path, message } }) => ({ path, message: `${message}; it is left out` })),
     )
-    value = leaveOut(value, new Set(gone.map(pointerOf)), '')
+    value = leaveOut(value, treeOf(gone))
   }
 }
 
 function stepsOf(pointer: string): string[] {
   return pointer.split('/').slice(1).map(unescapePointer)
-}
-
-function pointerOf(path: readonly string[]): string {
-  return path.map((step) => `/${escapePointer(step)}`).join('')
 }
 
 function at(value: unknown, path: readonly string[]): unknown {
@@ -61,18 +60,34 @@ function at(value: unknown, path: readonly string[]): unknown {
   return found
 }
 
-function leaveOut(value: Json, gone: ReadonlySet<string>, place: string): Json {
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) => {
-      const path = `${place}/${index}`
-      return gone.has(path) ? [] : [leaveOut(item, gone, path)]
-    })
+/** What is left out, by the steps that lead there; `true`: all of it. */
+type Places = ReadonlyMap<string, Places | true>
+
+function treeOf(paths: readonly string[][]): Places {
+  const below = new Map<string, string[][]>()
+  for (const [step = '', ...rest] of paths) {
+    const rests = below.get(step) ?? []
+    below.set(step, rests)
+    rests.push(rest)
   }
-  if (!isJsonObject(value)) return value
-  return mapMembers(value, (member, key) => {
-    const path = `${place}/${escapePointer(key)}`
-    return gone.has(path) ? undefined : leaveOut(member, gone, path)
-  })
+  return new Map(
+    [...below].map(([step, rests]) => [
+      step,
+      rests.some(({ length }) => length === 0) ? true : treeOf(rests),
+    ]),
+  )
+}
+
+/** Copies only what is on the way to something that is left out. */
+function leaveOut(value: Json, gone: Places): Json {
+  const rest = (member: Json, step: string): Json | undefined => {
+    const places = gone.get(step)
+    if (places === undefined) return member
+    return places === true ? undefined : leaveOut(member, places)
+  }
+  if (Array.isArray(value))
+    return value.map((item, index) => rest(item, String(index))).filter((item) => item !== undefined)
+  return isJsonObject(value) ? mapMembers(value, rest) : value
 }
 
 /** The same object with these members changed, where they are there. */

@@ -280,6 +280,17 @@ test('a manifest with more mistakes than anybody reads is read all the same, and
   assert.equal(warnings.length, 50)
 })
 
+test('what has more mistakes than a person makes is left out as a whole', () => {
+  const exports = (mistakes: number): object => ({
+    sensors: Array.from({ length: mistakes }, () => 5),
+    controls: [{ id: 'level' }],
+  })
+  const few = parseManifest({ ...minimal, exports: exports(60) }, clock)
+  assert.deepEqual(few.exports, { sensors: [], controls: [{ id: 'level' }] })
+  const many = parseManifest({ ...minimal, exports: exports(61), tags: ['a', 5] }, clock)
+  assert.deepEqual([many.exports, many.tags], [undefined, undefined])
+})
+
 test('many errors are all told', () => {
   const files = Array.from({ length: 100 }, (_, index) => `../${index}`)
   assert.equal(refusal({ ...minimal, files }).errors.length, 100)
