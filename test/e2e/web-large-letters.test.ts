@@ -27,5 +27,12 @@ test(
         await assertFitsWidth(page, `${path}, ${width} pixels wide`)
       }
     }
+    await page.setViewportSize({ width: 390, height: 900 })
+    await page.goto(`${host.url}/plugins/${lamp}/history`)
+    await page.getByText('Started', { exact: true }).first().waitFor()
+    const cut = await page.evaluate<string[]>(`[...document.querySelectorAll('.event-line > *')]
+      .filter((part) => part.getBoundingClientRect().right > part.parentElement.getBoundingClientRect().right + 1)
+      .map(({ textContent }) => textContent)`)
+    assert.deepEqual(cut, [])
   },
 )
