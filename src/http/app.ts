@@ -97,7 +97,7 @@ export function createApp({
     await (answer === undefined ? next() : answer(context, next))
   })
   app.use(router.routes())
-  app.use(answerUnmatched(access))
+  app.use(answerUnmatched(access, routes.find(isPage)))
   return app
 
   function answerRoute(route: Route): Middleware {
@@ -145,13 +145,24 @@ function send(context: Context, { status = 200, body, json, type, headers }: Ans
   context.body = type === undefined ? (json ?? jsonText(body)) : body
 }
 
+/** The user interface, which says of an address that it has no page there. */
+const isPage = ({ method, path, page }: Route): boolean => method === 'GET' && path === '/' && page === true
+/** What people do not open in a browser. */
+const isOfPrograms = /^\/(api|assets|hooks|livez|metrics|mqtt|readyz)(\/|$)/
+
 /** Addresses below these are no secret to anybody who has a token, and to nobody else. */
 const guarded = /^\/(api|metrics)(\/|$)|^\/plugins\/[^/]+/
 
-function answerUnmatched(access: Access): Middleware {
-  return (context) => {
-    if (guarded.test(context.path)) access.checkCaller(context.req)
+function answerUnmatched(access: Access, page: Route | undefined): Middleware {
+  return async (context) => {
     const matched = (context.matched as { methods: string[] }[] | undefined) ?? []
+    const isBrowser = context.method === 'GET' && context.accepts('json', 'html') === 'html'
+    if (page !== undefined && isBrowser && matched.length === 0 && !isOfPrograms.test(context.path)) {
+      const answer = await page.prepare(context, undefined).run(undefined)
+      if (answer !== undefined) send(context, { ...answer, status: answer.status ?? 404 }, '')
+      return
+    }
+    if (guarded.test(context.path)) access.checkCaller(context.req)
     const methods = [...new Set(matched.flatMap((layer) => layer.methods)), 'OPTIONS'].sort()
     if (matched.length === 0) {
       throw new Problem('not_found', 'There is nothing at this address; /api/plugins lists the plugins.')

@@ -185,3 +185,17 @@ test('an answer that takes long holds nothing else up', options, async (context)
   release()
   await page.unrouteAll({ behavior: 'wait' })
 })
+
+test('a mistyped address leads to a page that says so, and on', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await open(context, host, { theme: 'light', width: 1280 })
+  const answer = await page.goto('/plugin')
+  assert.equal(answer?.status(), 404)
+  await page.getByText('There is no such page.').waitFor()
+  await page.getByRole('link', { name: 'Go to the plugins' }).click()
+  await heading(page, 'Plugins').waitFor()
+  // Programs, and whoever looks at the API, get the problem.
+  const problem = await page.goto('/api/plugin')
+  assert.match(problem?.headers()['content-type'] ?? '', /problem\+json/)
+  assert.equal((await host.request('GET', '/plugin')).body.code, 'not_found')
+})
