@@ -7,7 +7,7 @@ import { type Parsed, type Parser, unescapePointer } from './parser.ts'
 /** After so many looks a whole member of the top is left out: a hostile text must not be read for ever. */
 const patience = 3
 /** So is one with more mistakes than a person makes: hundreds of thousands are looked through each time. */
-const mostMistakes = 60
+const mostMistakes = 150
 
 export interface LenientRules {
   /** Brings what is meant well into the form of the schema. */

@@ -285,9 +285,9 @@ test('what has more mistakes than a person makes is left out as a whole', () => 
     sensors: Array.from({ length: mistakes }, () => 5),
     controls: [{ id: 'level' }],
   })
-  const few = parseManifest({ ...minimal, exports: exports(60) }, clock)
+  const few = parseManifest({ ...minimal, exports: exports(150) }, clock)
   assert.deepEqual(few.exports, { sensors: [], controls: [{ id: 'level' }] })
-  const many = parseManifest({ ...minimal, exports: exports(61), tags: ['a', 5] }, clock)
+  const many = parseManifest({ ...minimal, exports: exports(151), tags: ['a', 5] }, clock)
   assert.deepEqual([many.exports, many.tags], [undefined, undefined])
 })
 
