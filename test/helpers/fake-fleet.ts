@@ -72,7 +72,8 @@ export function createFakeFleet(lifecycle: Lifecycle, hosts: FleetHost[]) {
       }
       host.draining = true
       tell({ type: 'HostDrainRequested', plugin: null, data: { host: id } })
-      for (const [plugin, { host: of }] of where) if (of === id) move(plugin, other.id, `${id} is being drained`)
+      for (const [plugin, { host: of }] of where)
+        if (of === id) move(plugin, other.id, `${id} is being drained`)
       return fleet.hosts().find((one) => one.id === id) ?? host
     },
     async endDrain(id, context) {
