@@ -1,4 +1,4 @@
-import { pluginFileLimit } from '../schema/manifest/manifest.ts'
+import { pluginFileLimit } from '../schema/manifest/manifest-consistency.ts'
 
 /** What a repository may cost. It is another computer, or another person: it may do anything. */
 export interface RepositoryLimits {

@@ -133,14 +133,8 @@ function errorsOf(parse: (value: unknown) => Parsed<unknown>, field: unknown, pa
   return [...own, ...nestedFieldErrors(field, path)]
 }
 
-/** More settings than a plugin may have. They are compared with one another, so a hostile manifest must have an end. */
-export function settingsErrors(definitions: readonly ConfigDefinition[], path: string): ProblemDetail[] {
-  const count = countSettings(definitions)
-  if (count <= settingsLimit) return []
-  return [{ path, message: `has ${count} settings; a plugin has at most ${settingsLimit}` }]
-}
-
-function countSettings(definitions: readonly ConfigDefinition[]): number {
+/** With those within lists and objects. */
+export function countSettings(definitions: readonly ConfigDefinition[]): number {
   return definitions.reduce(
     (sum, { items, fields = [] }) =>
       sum + 1 + countSettings(items === undefined ? fields : [items, ...fields]),

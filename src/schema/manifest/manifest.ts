@@ -4,25 +4,20 @@ import { Problem, type ProblemDetail } from '../../base/problem.ts'
 import {
   ConfigDefinition,
   ConfigSchemaEntry,
-  definitionErrors,
   definitionWarnings,
-  entriesErrors,
   fieldDefinitions,
   nestedFieldErrors,
-  settingsErrors,
 } from './field-definition.ts'
 import type { PluginIdentifier } from '../names/identifier.ts'
 import { parseJsonText } from '../parsing/json-text.ts'
 import { parseLeniently } from '../parsing/lenient.ts'
 import { manifestRules } from './manifest-in-the-wild.ts'
+import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
 import { createParser, escapePointer, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
 /** Specification 2.1–2.5. Members that are not named here are kept as they are. */
-
-/** `plugin.json`, the Lua files and the documents of one plugin together: enough for any, and a bound. */
-export const pluginFileLimit = 200
 
 /**
  * A path inside the plugin's directory: relative, forward slashes, no `.` or `..` segment, no control
@@ -225,7 +220,7 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
   const parsed = parseLeniently(parseManifestShape, value, manifestRules)
   if (!parsed.ok) errors.push(...parsed.errors)
   errors.push(...identityErrors(value, expected))
-  if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value))
+  if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value, allFiles(parsed.value.value)))
   if (parsed.ok && errors.length === 0) {
     const { value: manifest, warnings } = parsed.value
     return withWarnings(manifest, [...warnings, ...fieldWarnings(manifest), ...misspeltMembers(value, known)])
@@ -266,32 +261,4 @@ function identityErrors(
 ): ProblemDetail[] {
   if (typeof id !== 'string' || id === '' || id === fullId || id === shortId) return []
   return [{ path: '/id', message: `must be "${shortId}" or "${fullId}"` }]
-}
-
-/** What a schema cannot say: keys that meet, settings without end, and files that cannot be stored side by side. */
-function consistencyErrors(manifest: Manifest): ProblemDetail[] {
-  const { configSchema = [], config = {} } = manifest
-  const errors: ProblemDetail[] = [
-    ...entriesErrors(configSchema, '/configSchema'),
-    ...Object.entries(config).flatMap(([key, definition]) =>
-      definitionErrors(definition, `/config/${escapePointer(key)}`),
-    ),
-    ...settingsErrors(configSchema, '/configSchema'),
-    ...settingsErrors(Object.values(config), '/config'),
-  ]
-  const files = allFiles(manifest)
-  if (files.length > pluginFileLimit) {
-    const message = `names ${files.length} files; a plugin has at most ${pluginFileLimit}`
-    errors.push({ path: '/files', message })
-  }
-  const known = new Set(files)
-  const check = (file: string, path: string): void => {
-    for (let slash = file.indexOf('/'); slash !== -1; slash = file.indexOf('/', slash + 1)) {
-      const folder = file.slice(0, slash)
-      if (known.has(folder)) errors.push({ path, message: `"${folder}" cannot be a file and a folder` })
-    }
-  }
-  for (const [index, file] of (manifest.files ?? []).entries()) check(file, `/files/${index}`)
-  for (const [index, { file }] of (manifest.docs ?? []).entries()) check(file, `/docs/${index}/file`)
-  return errors
 }

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
 import type { JsonObject } from '../../base/text/json.ts'
 import { ShortId } from '../names/identifier-schema.ts'
-import { AnyKey, pluginFileLimit, RelativePath, SemanticVersion } from './manifest.ts'
+import { pluginFileLimit } from './manifest-consistency.ts'
+import { AnyKey, RelativePath, SemanticVersion } from './manifest.ts'
 import {
   authorName,
   changeMembers,

@@ -319,7 +319,19 @@ test('files that cannot be stored side by side, or are too many, are an error', 
   const many = Array.from({ length: 150 }, (_, index) => `${index}.lua`)
   const docs = Array.from({ length: 60 }, (_, index) => ({ title: 'x', file: `${index}.md` }))
   assert.deepEqual(refusal({ ...minimal, files: many, docs }).errors, [
-    ['/files', 'names 212 files; a plugin has at most 200'],
+    ['/files', 'has 212 files; a plugin has at most 200'],
+  ])
+})
+
+test('dependencies without end are an error', () => {
+  const dependencies = (count: number): string[] =>
+    Array.from({ length: count }, (_, index) => `other-${index}`)
+  assert.equal(
+    parseManifest({ ...minimal, dependencies: dependencies(1_000) }, clock).dependencies?.length,
+    1_000,
+  )
+  assert.deepEqual(refusal({ ...minimal, dependencies: dependencies(1_001) }).errors, [
+    ['/dependencies', 'has 1001 dependencies; a plugin has at most 1000'],
   ])
 })
 
