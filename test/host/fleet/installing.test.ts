@@ -8,7 +8,7 @@ import type { JournalEventView } from '../../../src/schema/journal/journal-event
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 import { connectTo } from '../../helpers/nats-server.ts'
-import { startFleetStage } from './fleet-stage.ts'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** One plugin that several hosts are to install. */
 
@@ -49,4 +49,23 @@ test('of hosts that install a plugin at the same time one does, and the others s
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
   for (const { status, body: problem } of answers)
     if (status === 409) assert.match(problem.detail, /^@fixtures\/one is (being )?installed/)
+})
+
+test('an update that asks for more than was shown is refused, also where another host has the plugin', async (t) => {
+  const version = (number: string, hosts: string[]) => ({
+    ...one,
+    ...{ version: number, manifest: { permissions: { hosts } } },
+  })
+  const stage = await startFleetStage(t, [version('1.0.0', ['a.example'])])
+  const a = await stage.start('a')
+  await install(a, id)
+  const b = await stage.start('b')
+  await untilPlugin(b, id, 'to run on a', ({ host, state }) => host === 'a' && state === 'running')
+  const post = (path: string) => b.request('POST', `/api/plugins/one/${path}`, { body: {} })
+  await stage.publish([version('2.0.0', ['a.example'])])
+  const { status, body: check } = await post('update/check')
+  assert.deepEqual([status, check.to, check.permissionChanges.added], [200, '2.0.0', []])
+  await stage.publish([version('2.0.0', ['a.example', 'b.example'])])
+  const refused = await post('update')
+  assert.deepEqual([refused.status, refused.body.code], [422, 'integrity_mismatch'])
 })

@@ -60,7 +60,7 @@ const questions = [
   ...['exposures', 'hooks', 'checkConfig'],
 ] as const
 const commands = [
-  ...['toggle', 'configure', 'limit', 'reload', 'update', 'rollback', 'uninstall'],
+  ...['toggle', 'configure', 'limit', 'reload', 'checkUpdate', 'update', 'rollback', 'uninstall'],
   ...['setControl', 'setExposed', 'renewHookSecret', 'place', 'install'],
 ] as const
 
@@ -74,12 +74,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const { ownership, keeper } = member
   /** What is asked of this host, by the name of the method; each takes the id of the plugin first. */
   const own = lifecycle as unknown as Record<string, Forwarded>
-  const perform = (method: string, given: readonly unknown[]): unknown => {
-    const [id, ...rest] = given
-    const task = own[method]
-    if (task === undefined) throw new Problem('not_found', `This host does not know the question ${method}.`)
-    return task.call(lifecycle, id as string, ...rest)
-  }
+  const perform = (method: string, given: readonly unknown[]): unknown =>
+    own[method]?.call(lifecycle, ...(given as [string, ...unknown[]]))
 
   const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
   const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
@@ -155,7 +151,6 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     try {
       return await ask(holder.host, method, [id, ...rest], questionTimeout)
     } catch (error) {
-      // What is known here is better than nothing.
       if (error instanceof Problem && goesWithout.has(error.code)) return perform(method, [id, ...rest])
       throw error
     }
@@ -235,12 +230,14 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const forwarding = Object.fromEntries([
     ...questions.map((method) => [method, (id: string, ...rest: unknown[]) => question(method, id, ...rest)]),
     ...commands.map((method) => [method, (id: string, ...rest: unknown[]) => command(method, id, ...rest)]),
-  ]) as unknown as Pick<
-    LifecycleFacade,
-    Exclude<(typeof questions)[number] | (typeof commands)[number], 'place'>
-  > & {
-    place: Fleet['place']
-  }
+  ]) as unknown as Pick<LifecycleFacade & Fleet, (typeof questions)[number] | (typeof commands)[number]>
+
+  /** Asked where it will be updated, as what was shown is remembered there. A host of an older version does not know that. */
+  const checkUpdate: LifecycleFacade['checkUpdate'] = (...given) =>
+    forwarding.checkUpdate(...given).catch((error: unknown) => {
+      if (error instanceof Problem && error.code === 'not_found') return lifecycle.checkUpdate(...given)
+      throw error
+    })
 
   async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
     if (!keeper.maySpeak()) throw storeAway()
@@ -269,10 +266,12 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       place: (...given) => lifecycle.place(...given),
       placeThere,
     }),
-    lifecycle: Object.create(lifecycle, {
-      ...Object.fromEntries(
+    lifecycle: Object.create(
+      lifecycle,
+      Object.fromEntries(
         Object.entries({
           ...forwarded,
+          checkUpdate,
           install,
           list,
           suggestions,
@@ -281,7 +280,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
           subscribe: settings.subscribe,
         }).map(([name, value]) => [name, { value }]),
       ),
-    }) as LifecycleFacade,
+    ) as LifecycleFacade,
     async answer(method, given) {
       const [id] = given
       if (typeof id === 'string' && (commands as readonly string[]).includes(method) && !ownership.owns(id))
@@ -293,7 +292,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
 }
 
 /** Of these methods so many members before it are always given. */
-const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, update: 1, rollback: 1 }
+const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, checkUpdate: 1, update: 1, rollback: 1 }
 
 function mayBeLeftOut(method: string, index: number): boolean {
   return index >= (alwaysGiven[method] ?? Infinity)
