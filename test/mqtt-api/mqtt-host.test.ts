@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Collector, collect, connect, type Received } from '../bus/bus-fixture.ts'
-import { logMessages, startHostFor } from '../helpers/test-host.ts'
+import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
 
 /** The MQTT face of a whole host: a real plugin, seen and driven by a client of the broker. */
 
@@ -163,6 +163,24 @@ test('Why a value was refused is in the log of the plugin, once until one is tak
     "The control 'level' was not set: The value must be a number from 0 to 10, not 11.",
     "The control 'level' was not set: The value must be a number from 0 to 10, not -1.",
   ])
+})
+
+test('Of refusals without end the oldest is forgotten, and told once more', async (t) => {
+  const lua = `local plugin = Plugin:new("many")
+for count = 0, 1000 do plugin:control("c" .. count, function() return 0 end, function() end) end
+return plugin`
+  const controls = Array.from({ length: 1001 }, (_, count) => ({ id: `c${count}`, range: '0-10' }))
+  const host = await startHostFor(t, { plugins: [{ id: 'many', lua, manifest: { exports: { controls } } }] })
+  const many = '@fixtures/many'
+  await command(host, 'install', { fullId: many })
+  await command(host, 'many/toggle')
+  for (const { id } of [...controls, ...controls.slice(0, 1), ...controls.slice(-1)])
+    await assert.rejects(host.host.lifecycle.setControl(many, id, 11), { code: 'control_value_invalid' })
+  const told = await logMessages(host, many, '?level=warn&limit=2')
+  assert.deepEqual(
+    told.map((line) => line.replace(/ was not set.*/, '')),
+    ["The control 'c1000'", "The control 'c0'"],
+  )
 })
 
 test('A load that fails shows its reason in the retained state', async (t) => {

@@ -19,6 +19,9 @@ export type PluginPoints = Pick<
   'objects' | 'sensors' | 'controls' | 'controlType' | 'setControl' | 'exposures' | 'setExposed'
 >
 
+/** Remembered refusals; the oldest is forgotten for a new one. A plugin may make controls of new names without end. */
+const misfitsLimit = 1_000
+
 export function createPluginPoints(
   context: LifecycleContext,
   {
@@ -67,7 +70,7 @@ export function createPluginPoints(
     return accepted.ok ? accepted.value : refuse(value, accepted.message)
   }
 
-  /** What a value that does not fit was last meant for: of no more than the plugins have. */
+  /** What a value that does not fit was last meant for. */
   const misfits = new Set<string>()
 
   /**
@@ -84,6 +87,8 @@ export function createPluginPoints(
       const isMisfit = error instanceof Problem && error.code === 'control_value_invalid'
       if (isMisfit && !misfits.has(key)) {
         misfits.add(key)
+        const [oldest] = misfits
+        if (misfits.size > misfitsLimit && oldest !== undefined) misfits.delete(oldest)
         effects.say(id, 'warn', `${target} was not set: ${error.message}`)
       }
       throw error
