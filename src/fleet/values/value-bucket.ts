@@ -12,7 +12,7 @@ import {
 import { inBatches } from '../store/in-batches.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
 import { openStoreStream, type Published } from '../store/store-stream.ts'
-import { requireSharedKey } from './shared-key.ts'
+import { requireSharedKey, shareKey } from './shared-key.ts'
 import {
   asideSubject,
   epochOfPart,
@@ -54,6 +54,8 @@ export interface ValueBucket {
   plugins(): Promise<string[]>
   /** Throws one line where the other hosts of the fleet have another key. */
   requireSharedKey(): Promise<void>
+  /** The same; where nobody has left a key yet, it is this one from now on. */
+  shareKey(): Promise<void>
 }
 
 /** Bytes of a message of a part, at most; a server may take fewer. */
@@ -157,5 +159,6 @@ export async function openValueBucket(
       return found.map(pluginOfSubject).filter((plugin) => plugin !== undefined)
     },
     requireSharedKey: () => requireSharedKey(stream, fleet, ring),
+    shareKey: () => shareKey(stream, fleet, ring),
   }
 }

@@ -51,14 +51,15 @@ async function join(settings: MembershipSettings, host: SingleHost): Promise<Joi
     withoutFiles: host.plugins.filter(({ present }) => present === undefined).map(({ id }) => id),
   }
   if (relation === 'already') return joined
-  await stores.values.requireSharedKey()
   if (relation === 'later') {
+    await stores.values.requireSharedKey()
     const { brought, refused } = await bringPlugins(settings, host, stores)
     joined.plugins = brought
     joined.withoutFiles = joined.withoutFiles.filter((id) => brought.includes(id))
     joined.refused.push(...refused)
     return joined
   }
+  await stores.values.shareKey()
   for (const { contents } of host.plugins) await stores.files.put(contents)
   for (const [plugin, entries] of host.values) {
     await retrying(clock, () => bringValues(stores.values, plugin, entries))

@@ -3,9 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { jetstream, jetstreamManager } from '@nats-io/jetstream'
+import { sharedKeySubject, valuesStreamName } from '../../../src/fleet/values/value-names.ts'
 import { shortRunsFile } from '../../../src/host/fleet/membership/short-runs.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { connectTo } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
@@ -53,6 +56,30 @@ test('a host with another key than the others is refused with one line, also bef
   )
   assert.equal(a.host.lifecycle.lastSeq, lastSeq)
   await (await stage.start('b')).host.close()
+
+  // Nothing was encrypted with that key: when it is taken away, the key is that of the next host.
+  await a.host.close()
+  // As `nats kv del` does.
+  await jetstream(await connectTo(t, stage.nats.url)).publish(sharedKeySubject('test'), '')
+  await (await stage.start('b', { settings: { secretKeyFile: key } })).host.close()
+  await assert.rejects(stage.start('a'), /^StartError: The hosts of the fleet test have the key/)
+})
+
+test('a host with another key that comes first to a fleet of an older version does not lock the others out', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/hello')
+  await a.request('POST', '/api/plugins/hello/config', { body: { config: { apiKey: 'canary' } } })
+  await a.host.close()
+  const secretKeyFile = join(a.directory, '..', 'other-key')
+  await writeFile(secretKeyFile, randomBytes(32).toString('base64'), { mode: 0o600 })
+  const { streams } = await jetstreamManager(await connectTo(t, stage.nats.url))
+  await streams.purge(valuesStreamName('test'), { filter: sharedKeySubject('test') })
+  await assert.rejects(
+    stage.start('b', { settings: { secretKeyFile } }),
+    /^StartError: .*HOST_SECRET_KEY_FILE/,
+  )
+  await (await stage.start('a')).host.close()
 })
 
 test('the directory of a host of a fleet does not run alone, where its plugins would run twice', async (t) => {

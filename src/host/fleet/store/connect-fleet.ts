@@ -86,12 +86,18 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
       files: await patiently(() =>
         openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits }),
       ),
-      openJournal: async (journal) =>
-        withProblems(
-          await patiently(() =>
-            openFleetJournal({ ...journal, connection, fleet: name, givenUp: givenUp.signal }),
-          ),
-        ),
+      async openJournal(given) {
+        const journal = await patiently(() =>
+          openFleetJournal({ ...given, connection, fleet: name, givenUp: givenUp.signal }),
+        )
+        try {
+          await patiently(values.shareKey)
+        } catch (error) {
+          await journal.close()
+          throw error
+        }
+        return withProblems(journal)
+      },
       close: () => connection.close(),
     }
   } catch (error) {
