@@ -98,8 +98,6 @@ const machine = setup({
       const { host: id, hostVersion: version, address, labels } = event.data
       const draining = context.members?.[id]?.draining ?? false
       return {
-        // In a fleet that is a drain of one host. Of the one that has brought this journal nothing is left to end it.
-        safeMode: null,
         members: { ...context.members, [id]: { version, address, labels, since: event.at, draining } },
       }
     }),

@@ -50,9 +50,12 @@ export interface LifecycleContext {
   namespaces: Namespaces
 }
 
-/** Whether plugins are only changed now, and not loaded. */
-export function isSafeMode({ journal }: LifecycleContext): boolean {
-  return journal.live.host.context.safeMode !== null
+/**
+ * Whether plugins are only changed now, and not loaded. In a fleet that is a drain of one host, and what its journal says is
+ * of the host that has brought it.
+ */
+export function isSafeMode({ journal, sharedFiles }: LifecycleContext): boolean {
+  return sharedFiles === undefined && journal.live.host.context.safeMode !== null
 }
 
 export function snapshotOfPlugin({ journal }: LifecycleContext, id: string): PluginSnapshot {

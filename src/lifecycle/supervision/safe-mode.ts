@@ -72,7 +72,7 @@ export function createSafeModeState(
   return {
     get present() {
       const { safeMode } = journal.live.host.context
-      if (safeMode === null) return null
+      if (safeMode === null || !isSafeMode(context)) return null
       const { since, reason, unfinishedStarts } = safeMode
       return { since, reason: describeSafeMode(reason, unfinishedStarts), cause: reason }
     },
