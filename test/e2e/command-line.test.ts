@@ -7,6 +7,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { directoryWithPlugin } from '../helpers/data-directory.ts'
+import { freePort } from '../helpers/free-port.ts'
 import { programPath, runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
@@ -237,13 +238,3 @@ test('a log on a full disk does not end the host', { skip: noFullDevice }, async
   child.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
 })
-
-async function freePort(): Promise<number> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  assert.ok(typeof address === 'object' && address !== null)
-  await new Promise((resolve) => server.close(resolve))
-  return address.port
-}
