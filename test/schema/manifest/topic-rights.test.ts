@@ -7,6 +7,7 @@ import {
   mayHearAll,
   mayPluginSubscribe,
   mayReceive,
+  mayStayRetained,
   maySubscribe,
   permissionCovers,
   publishRefusal,
@@ -191,6 +192,48 @@ test('A wildcard before the root lets a plugin hear nothing below it but what is
     ['other/#', 'free/+', '+'],
   )
   assert.ok(mayHearAll({ root, plugin }, '#'))
+})
+
+test('What is retained stays where its publisher may say it with the root of today', () => {
+  const table: [topic: string, ofClient: boolean, ofPlugin: boolean][] = [
+    ['lamp/state', true, true],
+    ['hosts', true, true],
+    ['host', false, false],
+    ['$SYS/broker/version', false, false],
+    ['lamp/+', false, false],
+    ['', false, false],
+    ['host/plugins/@a/b/objects/lamp', false, true],
+    ['host/plugins/@a/b/controls/lamp/set', false, false],
+    ['host/request/toggle', false, false],
+  ]
+  const stays = (publisher: 'client' | 'plugin', topic: string): boolean =>
+    mayStayRetained('host', publisher, topic)
+  assert.deepEqual(
+    table.map(([topic]) => [topic, stays('client', topic), stays('plugin', topic)]),
+    table,
+  )
+})
+
+test('What is outside of the root is heard without a further look, and all of it only with permission', () => {
+  const rights = {
+    root: 'host',
+    plugin: '@a/b',
+    permitted: { publish: [], subscribe: ['+/state', 'lamp/#'] },
+  }
+  const mayNot = (): boolean => false
+  assert.equal(mayHear(rights, '+/state', 'lamp/state', mayNot), true)
+  assert.equal(mayHear(rights, '+/state', 'host/state', mayNot), false)
+  const filters: [filter: string, all: boolean][] = [
+    ['lamp/#', true],
+    ['heating/#', false],
+    ['+/state', false],
+    ['$SYS/#', false],
+  ]
+  assert.deepEqual(
+    filters.map(([filter]) => [filter, mayHearAll(rights, filter)]),
+    filters,
+  )
+  assert.equal(mayHearAll({ root: 'host', plugin: '@a/b' }, '$SYS/#'), false)
 })
 
 test('Manifests write the root as host, whatever it is called', () => {
