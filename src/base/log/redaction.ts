@@ -1,3 +1,4 @@
+import { evictOldest } from '../evict-oldest.ts'
 import { cutText, messageBytesLimit } from '../text/cut-text.ts'
 
 /** What stands in place of something secret. */
@@ -55,11 +56,8 @@ export function createRedactor(secrets: readonly string[]): Redactor {
       if (learned.has(secret)) return
       learned.set(secret, formsOf(secret))
       if (secret.length >= searchableSecretLength) whole.add(secret)
-      const [oldest] = learned.keys()
-      if (learned.size > learnedLimit && oldest !== undefined) {
-        learned.delete(oldest)
-        if (!secrets.includes(oldest)) whole.delete(oldest)
-      }
+      const forgotten = evictOldest(learned, learnedLimit)
+      if (forgotten !== undefined && !secrets.includes(forgotten)) whole.delete(forgotten)
       ordered = longestFirst([...given, ...[...learned.values()].flat()])
     },
   }

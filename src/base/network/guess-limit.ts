@@ -1,3 +1,4 @@
+import { evictOldest } from '../evict-oldest.ts'
 import { networkInterfaces } from 'node:os'
 import { clientNetwork } from './client-address.ts'
 import type { Clock } from '../time/clock.ts'
@@ -68,8 +69,7 @@ export function createGuessLimit(settings: {
           seconds: duration / 1_000,
         })
       }
-      const [oldest] = sources.keys()
-      if (sources.size > addressesLimit && oldest !== undefined) sources.delete(oldest)
+      evictOldest(sources, addressesLimit)
     },
     get cutOffs() {
       return cutOffs

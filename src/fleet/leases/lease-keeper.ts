@@ -16,7 +16,7 @@ import {
   type LeaseState,
   mayAct,
 } from './state.ts'
-import { logOtherHost, logOver } from './session-news.ts'
+import { logOtherHost, logOver } from './session-log.ts'
 import { leaseStep } from './step.ts'
 import type { LeaseTiming } from './timing.ts'
 

@@ -1,3 +1,4 @@
+import { evictOldest } from '../../base/evict-oldest.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import {
   type Applied,
@@ -72,8 +73,7 @@ export function createRunningFold(): RunningFold {
   function remember(requestKey: string, plugin: string): void {
     requests.delete(requestKey)
     requests.set(requestKey, plugin)
-    const [oldest] = requests.keys()
-    if (requests.size > rememberedRequests && oldest !== undefined) requests.delete(oldest)
+    evictOldest(requests, rememberedRequests)
   }
 
   return {

@@ -1,3 +1,4 @@
+import { evictOldest } from '../../base/evict-oldest.ts'
 import { closeSync, openSync, readSync } from 'node:fs'
 import { splitLines } from '../lines/line-reader.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
@@ -36,8 +37,7 @@ export function createSegmentLines(): SegmentLines {
   function remember(segment: Segment, offsets: NumberList): NumberList {
     known.delete(segment)
     known.set(segment, offsets)
-    const [oldest] = known.keys()
-    if (known.size > rememberedSegments && oldest !== undefined) known.delete(oldest)
+    evictOldest(known, rememberedSegments)
     return offsets
   }
 

@@ -1,3 +1,4 @@
+import { evictOldest } from '../../base/evict-oldest.ts'
 import { quoted } from '../../base/text/cut-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
@@ -20,7 +21,7 @@ export type PluginPoints = Pick<
 >
 
 /** Remembered refusals; the oldest is forgotten for a new one. A plugin may make controls of new names without end. */
-const misfitsLimit = 1_000
+const refusedLimit = 1_000
 
 export function createPluginPoints(
   context: LifecycleContext,
@@ -71,24 +72,23 @@ export function createPluginPoints(
   }
 
   /** What a value that does not fit was last meant for. */
-  const misfits = new Set<string>()
+  const refused = new Set<string>()
 
   /**
    * Over MQTT nobody hears why a value was refused, so the plugin's log says it: once, until a value fits. Otherwise one
    * that comes again and again would leave room for nothing else there.
    */
-  function fitting(id: string, target: string, check: () => Json): Json {
+  function checked(id: string, target: string, check: () => Json): Json {
     const key = `${id} ${target}`
     try {
       const value = check()
-      misfits.delete(key)
+      refused.delete(key)
       return value
     } catch (error) {
-      const isMisfit = error instanceof Problem && error.code === 'control_value_invalid'
-      if (isMisfit && !misfits.has(key)) {
-        misfits.add(key)
-        const [oldest] = misfits
-        if (misfits.size > misfitsLimit && oldest !== undefined) misfits.delete(oldest)
+      const isRefusal = error instanceof Problem && error.code === 'control_value_invalid'
+      if (isRefusal && !refused.has(key)) {
+        refused.add(key)
+        evictOldest(refused, refusedLimit)
         effects.say(id, 'warn', `${target} was not set: ${error.message}`)
       }
       throw error
@@ -110,7 +110,7 @@ export function createPluginPoints(
       if (!registry.values(id, 'control').has(control)) {
         throw new Problem('control_unknown', `${id} has no control ${quoted(control)} now.`)
       }
-      const typed = fitting(id, `The control '${control}'`, () => {
+      const typed = checked(id, `The control '${control}'`, () => {
         const declared = declaredValue(id, control, value)
         const shown = exposureOf(id, control)
         return shown === undefined ? declared : checkExposedControl(shown, declared)
@@ -129,7 +129,7 @@ export function createPluginPoints(
       if (found === undefined) {
         throw new Problem('control_unknown', `${id} exposes nothing as ${quoted(exposed)} now.`)
       }
-      const typed = fitting(id, `The ${feature} of '${exposed}'`, () =>
+      const typed = checked(id, `The ${feature} of '${exposed}'`, () =>
         checkExposedValue(found.exposure, feature, value),
       )
       await effects.setExposed(id, exposed, feature, typed)

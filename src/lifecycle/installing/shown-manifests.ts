@@ -1,3 +1,4 @@
+import { evictOldest } from '../../base/evict-oldest.ts'
 import { Problem } from '../../base/problem.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { LifecycleContext } from '../context.ts'
@@ -25,8 +26,7 @@ export function createShownManifests(context: LifecycleContext): ShownManifests 
     show(id, manifest) {
       shown.delete(id)
       shown.set(id, { manifest, at: clock.monotonic() })
-      const [oldest] = shown.keys()
-      if (shown.size > shownLimit && oldest !== undefined) shown.delete(oldest)
+      evictOldest(shown, shownLimit)
     },
     requireNoMore(id, manifest) {
       const last = shown.get(id)

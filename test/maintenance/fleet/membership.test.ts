@@ -288,7 +288,8 @@ function hurriedClock(): Clock {
   }
 }
 
-test('what is interrupted anywhere can be run again, and nothing is lost or there twice', async (context) => {
+/** Two hosts that have stopped, each with a plugin, and a fleet that they may join. */
+async function twoToJoin(context: TestContext) {
   const { secretKeyFile, ring } = await keyFile(context)
   const first = await stoppedHost(context, secretKeyFile, ['one'])
   await writeFixtureRepository(first.repository, [keeper('one'), keeper('three')])
@@ -296,6 +297,11 @@ test('what is interrupted anywhere can be run again, and nothing is lost or ther
   const fleet = stage.newFleet()
   const place = await newPlace(context)
   const settings = { ...(await membership(context, ring, fleet, place)), clock: hurriedClock() }
+  return { first, second, secretKeyFile, place, settings }
+}
+
+test('what is interrupted anywhere can be run again, and nothing is lost or there twice', async (context) => {
+  const { first, second, secretKeyFile, place, settings } = await twoToJoin(context)
   const run = (directory: string) =>
     persistently(context, (connection) => joinFleet({ ...settings, connection, directory }))
   assert.equal((await run(first.directory)).as, 'first')
@@ -314,13 +320,8 @@ test('what is interrupted anywhere can be run again, and nothing is lost or ther
 })
 
 test('what a host had begun to write down when it died is whole in the directory that is made of the fleet', async (context) => {
-  const { secretKeyFile, ring } = await keyFile(context)
-  const first = await stoppedHost(context, secretKeyFile, ['one'])
-  await writeFixtureRepository(first.repository, [keeper('one'), keeper('three')])
-  const second = await stoppedHost(context, secretKeyFile, ['three'], first.repository)
-  const fleet = stage.newFleet()
-  const place = await newPlace(context)
-  const settings = { ...(await membership(context, ring, fleet, place)), clock: hurriedClock() }
+  const { first, second, secretKeyFile, place, settings } = await twoToJoin(context)
+  const { fleet } = settings
   await joinFleet({ ...settings, directory: first.directory })
   const manager = await jetstreamManager(settings.connection)
   const subjects_filter = `lupine.${fleet}.journal.fixtures/three`

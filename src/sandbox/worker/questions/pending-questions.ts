@@ -1,3 +1,4 @@
+import { evictOldest } from '../../../base/evict-oldest.ts'
 import type { Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import type { Answer, Question } from '../../../schema/worker/question.ts'
 import type { UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
@@ -70,8 +71,7 @@ export function createPendingQuestions({ refuse, giveUp }: PendingQuestionsSetti
   function abandon(isolate: number, number: number, kind: Question['kind']): void {
     waiting.delete(number)
     abandoned.set(number, kind)
-    const [oldest] = abandoned.keys()
-    if (abandoned.size > abandonedLimit && oldest !== undefined) abandoned.delete(oldest)
+    evictOldest(abandoned, abandonedLimit)
     giveUp(isolate, number)
   }
 
