@@ -123,6 +123,33 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     embedded: ['bus.ts', 'broker-limits.ts', 'problems.ts', 'inbox.ts', 'listeners', 'store'],
     external: ['bus.ts', 'broker-limits.ts', 'problems.ts', 'inbox.ts'],
   },
+  repository: {
+    'repository.ts': [],
+    'limits.ts': [],
+    'versions.ts': [],
+    'require-host.ts': ['versions.ts'],
+    sources: ['limits.ts'],
+    index: ['repository.ts', 'versions.ts', 'sources'],
+    directories: ['repository.ts', 'limits.ts', 'sources'],
+    'catalog.ts': [
+      ...['repository.ts', 'limits.ts', 'versions.ts', 'require-host.ts', 'sources', 'index', 'directories'],
+    ],
+  },
+  outside: {
+    'networks.ts': [],
+    'network-error.ts': [],
+    'shared-lookup.ts': [],
+    'own-listeners.ts': ['shared-lookup.ts'],
+    'cuttable-requests.ts': [],
+    discovery: ['networks.ts', 'network-error.ts'],
+    serial: [],
+    http: ['network-error.ts', 'own-listeners.ts'],
+    modbus: ['network-error.ts', 'own-listeners.ts', 'serial'],
+    connections: ['networks.ts', 'network-error.ts', 'own-listeners.ts', 'discovery', 'serial', 'http'],
+    'outside.ts': [
+      ...['own-listeners.ts', 'cuttable-requests.ts', 'discovery', 'serial', 'http', 'modbus', 'connections'],
+    ],
+  },
   sandbox: {
     'isolate.ts': [],
     'limits.ts': [],
@@ -335,9 +362,18 @@ test('docs/architecture.md tells what each room is for', () => {
   }
   const rooms = [
     ...Object.keys(allowed).map((room) => paths[room] ?? `src/${room}`),
-    ...['base', 'schema', 'journal', 'bus', 'lifecycle', 'http', 'host/fleet', 'web'].flatMap((room) =>
-      Object.keys(allowedInside[room] ?? {}),
-    ),
+    ...[
+      'base',
+      'schema',
+      'journal',
+      'repository',
+      'bus',
+      'outside',
+      'lifecycle',
+      'http',
+      'host/fleet',
+      'web',
+    ].flatMap((room) => Object.keys(allowedInside[room] ?? {})),
   ].filter((room) => room !== 'lifecycle.ts')
   assert.deepEqual(
     rooms.filter((room) => !told.has(room)),

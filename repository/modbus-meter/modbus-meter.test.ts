@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Json } from '../../src/base/text/json.ts'
 import { type StarterPlugin, startStarterPlugin } from '../../test/helpers/starter-plugin.ts'
-import { type ModbusServer, registersAnswer, startModbusServer } from '../../test/outside/modbus-server.ts'
+import {
+  type ModbusServer,
+  registersAnswer,
+  startModbusServer,
+} from '../../test/outside/modbus/modbus-server.ts'
 
 /** A message that never comes is a failure, not a wait without end. */
 const timeout = 30_000

@@ -16,7 +16,7 @@ import { changeEvent, changeHostFile, type SecretTransform } from '../journal/va
 import { encodeStore, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
 import { createManifests } from '../lifecycle/manifests/manifests.ts'
 import { createJournalVault } from '../lifecycle/secrets/journal-vault.ts'
-import { createPluginDirectory } from '../repository/plugin-directory.ts'
+import { createPluginDirectory } from '../repository/directories/plugin-directory.ts'
 import { readStores } from './read-stores.ts'
 
 export interface RewriteSettings {

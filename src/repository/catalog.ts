@@ -6,14 +6,14 @@ import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
 import { parseListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
-import { chooseEntry, newestFor, notOffered } from './choose-entry.ts'
-import { chooseByName, chooseByPlugin } from './choose-repository.ts'
-import { createFolderReads } from './folder-reads.ts'
-import type { Network } from './http-get.ts'
-import { createIndexCache, type OpenRepository, unreachable } from './index-cache.ts'
+import { chooseEntry, newestFor, notOffered } from './index/choose-entry.ts'
+import { chooseByName, chooseByPlugin } from './index/choose-repository.ts'
+import { createFolderReads } from './sources/folder-reads.ts'
+import type { Network } from './sources/http-get.ts'
+import { createIndexCache, type OpenRepository, unreachable } from './index/index-cache.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
-import { integrityOf } from './plugin-directory.ts'
-import { pluginPlaces, type Swap, swapIn } from './plugin-swap.ts'
+import { integrityOf } from './directories/plugin-directory.ts'
+import { pluginPlaces, type Swap, swapIn } from './directories/plugin-swap.ts'
 import type {
   Offer,
   RepositoryCatalog,
@@ -22,10 +22,10 @@ import type {
   SigningTimes,
   VersionWish,
 } from './repository.ts'
-import { createSigningTimes, dateOf } from './signed-index.ts'
+import { createSigningTimes, dateOf } from './index/signed-index.ts'
 import { requireHost } from './require-host.ts'
-import { SourceError } from './source.ts'
-import { type FetchedPlugin, fetchPlugin, writeStaged } from './staging.ts'
+import { SourceError } from './sources/source.ts'
+import { type FetchedPlugin, fetchPlugin, writeStaged } from './directories/staging.ts'
 import { isNewer, isSameVersion } from './versions.ts'
 
 export interface RepositoryCatalogOptions {

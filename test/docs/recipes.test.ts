@@ -11,8 +11,8 @@ import type { Schedule } from '../../src/schema/outside/trigger.ts'
 import { createSerialPair } from '../helpers/serial-pair.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { digestUser, startDigestServer } from '../outside/digest-server.ts'
-import { registersAnswer, startModbusServer } from '../outside/modbus-server.ts'
+import { digestUser, startDigestServer } from '../outside/http/digest-server.ts'
+import { registersAnswer, startModbusServer } from '../outside/modbus/modbus-server.ts'
 import { startWebServer } from '../outside/web-server.ts'
 
 /** Each recipe of `docs/recipes.md` is copied out, installed on a real host, and run against a real other side. */

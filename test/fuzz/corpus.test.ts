@@ -12,7 +12,7 @@ import { readSnapshot, snapshotFileName } from '../../src/journal/snapshot/snaps
 import { upcast, upcasters } from '../../src/journal/lines/upcast.ts'
 import { decodeStore } from '../../src/lifecycle/stores/key-value-file.ts'
 import { readRequest } from '../../src/mqtt-api/mqtt-commands.ts'
-import { readIndexFile } from '../../src/repository/index-file.ts'
+import { readIndexFile } from '../../src/repository/index/index-file.ts'
 import { parseManifest } from '../../src/schema/manifest/manifest.ts'
 import type { Parsed } from '../../src/schema/parsing/parser.ts'
 import { parseStoredEvent } from '../../src/schema/journal/stored-event.ts'

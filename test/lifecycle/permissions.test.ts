@@ -6,7 +6,7 @@ import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { logMessages, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { countingRegisters, type ModbusServer, startModbusServer } from '../outside/modbus-server.ts'
+import { countingRegisters, type ModbusServer, startModbusServer } from '../outside/modbus/modbus-server.ts'
 import { startWebServer, type WebServer } from '../outside/web-server.ts'
 
 /** Does what it is told through its control, and says there what came of it. */

@@ -3,16 +3,16 @@ import type { LookupAddress } from 'node:dns'
 import type { LookupFunction } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
-import { createCookieJars } from '../../src/outside/cookie-jars.ts'
-import { createHttpClient } from '../../src/outside/http-client.ts'
-import { createModbusGateways } from '../../src/outside/modbus-gateways.ts'
+import { createCookieJars } from '../../src/outside/http/cookie-jars.ts'
+import { createHttpClient } from '../../src/outside/http/http-client.ts'
+import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
 import {
   createOwnListeners,
   isOwnListener,
   type OwnListenersSettings,
 } from '../../src/outside/own-listeners.ts'
 import { httpMethods, type HttpRequest } from '../../src/schema/outside/outside.ts'
-import { startModbusServer } from './modbus-server.ts'
+import { startModbusServer } from './modbus/modbus-server.ts'
 import { startWebServer, type WebServer } from './web-server.ts'
 
 const never = new AbortController().signal

@@ -4,7 +4,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import fc from 'fast-check'
-import { FileRefused, isContainedPath, readContainedFile } from '../../src/repository/contained-file.ts'
+import {
+  FileRefused,
+  isContainedPath,
+  readContainedFile,
+} from '../../src/repository/sources/contained-file.ts'
 import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { identifierOf } from '../../src/schema/names/identifier.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'

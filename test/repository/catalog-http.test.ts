@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
-import type { Network } from '../../src/repository/http-get.ts'
+import type { Network } from '../../src/repository/sources/http-get.ts'
 import {
   clockPlugin,
   clockRepository,

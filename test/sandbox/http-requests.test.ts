@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { type DigestOptions, startDigestServer } from '../outside/digest-server.ts'
+import { type DigestOptions, startDigestServer } from '../outside/http/digest-server.ts'
 import { type Respond, startWebServer } from '../outside/web-server.ts'
 import { printedBy, requestsInTurn, withServer } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'

@@ -7,7 +7,7 @@ import {
   type ModbusServer,
   registersAnswer,
   startModbusServer,
-} from '../outside/modbus-server.ts'
+} from '../outside/modbus/modbus-server.ts'
 import { printedBy, withOutside, withServer } from './outside-stage.ts'
 import { linesOf, pluginSource } from './stage.ts'
 

@@ -1,5 +1,5 @@
 import type { HttpRequest } from '../../schema/outside/outside.ts'
-import { HttpFailure, type OpenAnswer } from '../open-answer.ts'
+import { HttpFailure, type OpenAnswer } from '../http/open-answer.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 
 export interface HttpStream {

@@ -11,7 +11,7 @@ import {
 } from '../../schema/outside/connection.ts'
 import type { ConnectionSettings } from './connection.ts'
 import { permittedService } from '../../schema/outside/discovery.ts'
-import { parseHttpAddress } from '../http-address.ts'
+import { parseHttpAddress } from '../http/http-address.ts'
 import type { DiscoveryMemory } from './discovery-link.ts'
 import type { LinkContext } from './link.ts'
 import { openTcp } from './tcp-link.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
-import { startDigestServer } from '../../outside/digest-server.ts'
+import { startDigestServer } from '../../outside/http/digest-server.ts'
 import { type Respond, startWebServer, type WebServer } from '../../outside/web-server.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'

@@ -1,0 +1,96 @@
+import type { buildConnector, Dispatcher } from 'undici'
+import { isLoopback } from '../../base/network/loopback.ts'
+import { portOf } from '../../base/network/url-port.ts'
+import type { HttpAddress } from './http-address.ts'
+import { createStaleConnections } from './stale-connections.ts'
+import { addressTimeout, type OwnListeners } from '../own-listeners.ts'
+
+/** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
+const connectTimeout = 10_000
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
+export interface HttpAgents {
+  /**
+   * `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy, and when the
+   * proxy would be asked for the host itself.
+   */
+  agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
+  /** Whether the server has closed a connection that was kept just when the request went: another one may do better. */
+  wasStale(error: unknown): boolean
+  /** Ends every connection at once. */
+  close(): Promise<void>
+}
+
+export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
+  const agents = new Map<string, Promise<Dispatcher>>()
+  const staleConnections = createStaleConnections()
+
+  // undici reads the process's environment where it is given nothing, so it is given an empty text.
+  const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
+  const proxy = (name: string): string => {
+    const value = variable(name).trim()
+    return value === '' || value.includes('://') ? value : `http://${value}`
+  }
+
+  async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
+    // Loading it takes longer than half of a start, and many hosts never need it.
+    const { Agent, buildConnector, EnvHttpProxyAgent } = (await import('undici')).default
+    const options = {
+      timeout: connectTimeout,
+      autoSelectFamilyAttemptTimeout: addressTimeout,
+      rejectUnauthorized: !insecure,
+    }
+    const connect = elsewhere(
+      buildConnector({ ...options, lookup: own.anyLookup }),
+      buildConnector({ ...options, lookup: own.lookup }),
+    )
+    if (direct) return new Agent({ connect })
+    return new EnvHttpProxyAgent({
+      connect,
+      requestTls: options,
+      // Only https goes through a tunnel: proxies commonly refuse one to any other port.
+      proxyTunnel: false,
+      httpProxy: proxy('HTTP_PROXY'),
+      httpsProxy: proxy('HTTPS_PROXY'),
+      noProxy: variable('NO_PROXY'),
+    })
+  }
+
+  /** Judges each new connection by where it really leads; one that is kept was judged when it was made. */
+  function elsewhere(
+    plain: buildConnector.connector,
+    guarded: buildConnector.connector,
+  ): buildConnector.connector {
+    return (options, tell) => {
+      const callback: buildConnector.Callback = (...made) => {
+        if (made[0] === null) staleConnections.watch(made[1])
+        tell(...made)
+      }
+      const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
+      const refusal = own.refusal(options.hostname, port)
+      if (refusal !== undefined) callback(refusal, null)
+      else if (own.concerns(port)) guarded(options, callback)
+      else plain(options, callback)
+    }
+  }
+
+  return {
+    wasStale: staleConnections.isErrorOfOne,
+    async agentFor(address, insecure) {
+      // What is this machine's own a proxy elsewhere cannot reach.
+      const direct = isLoopback(address.hostname)
+      if (!direct) await own.assertElsewhere(address.hostname, portOf(address.origin))
+      const key = `${direct} ${insecure}`
+      const agent = agents.get(key) ?? create(direct, insecure)
+      agents.set(key, agent)
+      return agent
+    },
+    async close() {
+      const all = [...agents.values()]
+      agents.clear()
+      await Promise.allSettled(all.map(async (agent) => (await agent).destroy()))
+    },
+  }
+}

@@ -1,0 +1,75 @@
+import { promisify } from 'node:util'
+import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:zlib'
+import { systemErrorCode } from '../../base/problem.ts'
+
+/** A body that cannot be handed over; the message says why. */
+export class BodyError extends Error {
+  override readonly name = 'BodyError'
+  readonly code: 'network' | 'too_large'
+
+  constructor(message: string, code: 'network' | 'too_large' = 'network') {
+    super(message)
+    this.code = code
+  }
+}
+
+/** Reads a whole body. Throws `BodyError` when it has more bytes than `limit`; then the rest is not read. */
+export async function readBody(chunks: AsyncIterable<Uint8Array>, limit: number): Promise<Uint8Array> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(limit)
+    parts.push(chunk)
+  }
+  return Buffer.concat(parts)
+}
+
+function tooLarge(limit: number): BodyError {
+  const mebibytes = limit / 1024 / 1024
+  const shown = Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${limit} bytes`
+  return new BodyError(`the body is larger than ${shown}`, 'too_large')
+}
+
+type Decode = (bytes: Uint8Array, maxOutputLength: number) => Promise<Uint8Array>
+
+// A missing end is forgiven, as browsers do: some small servers never send it.
+const options = { finishFlush: constants.Z_SYNC_FLUSH }
+const decodeGzip: Decode = (bytes, maxOutputLength) =>
+  promisify(gunzip)(bytes, { ...options, maxOutputLength })
+const decoders: Readonly<Record<string, Decode>> = {
+  gzip: decodeGzip,
+  'x-gzip': decodeGzip,
+  // Servers disagree on whether `deflate` has a header; its first byte tells.
+  deflate: (bytes, maxOutputLength) =>
+    ((bytes[0] ?? 0) & 0x0f) === 8
+      ? promisify(inflate)(bytes, { ...options, maxOutputLength })
+      : promisify(inflateRaw)(bytes, { ...options, maxOutputLength }),
+  br: (bytes, maxOutputLength) =>
+    promisify(brotliDecompress)(bytes, {
+      maxOutputLength,
+      finishFlush: constants.BROTLI_OPERATION_FLUSH,
+    }),
+}
+export const acceptedEncodings = 'gzip, deflate, br'
+
+/** Undoes the content encodings; one that is not known is left as it is. Throws `BodyError` as `readBody`. */
+export async function decodeBody(
+  bytes: Uint8Array,
+  contentEncoding: string,
+  limit: number,
+): Promise<Uint8Array> {
+  let decoded = bytes
+  const encodings = contentEncoding.split(',').map((name) => name.trim().toLowerCase())
+  for (const encoding of encodings.reverse()) {
+    const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
+    if (decode === undefined || decoded.byteLength === 0) return decoded
+    try {
+      decoded = await decode(decoded, limit)
+    } catch (error) {
+      if (systemErrorCode(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit)
+      throw new BodyError(`the body is not the ${encoding} that the server says it is`)
+    }
+  }
+  return decoded
+}

@@ -1,0 +1,142 @@
+import type { Socket } from 'node:net'
+import type { Clock } from '../../base/time/clock.ts'
+import type { ModbusRequest } from '../../schema/outside/outside.ts'
+import { addressTimeoutWithin, type OwnListeners } from '../own-listeners.ts'
+import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
+
+/** Milliseconds after which the system asks a silent gateway whether it is still there. */
+const keepAliveDelay = 30_000
+
+/** No answer came in time; a late one is ignored. */
+export class ModbusTimeout extends Error {
+  override readonly name = 'ModbusTimeout'
+}
+
+/** The connection ended before the answer. */
+export class ModbusDisconnect extends Error {
+  override readonly name = 'ModbusDisconnect'
+  /** Whether it had answered before: then it was probably just old. */
+  readonly proven: boolean
+
+  constructor(proven: boolean) {
+    super('the connection was closed before the answer came')
+    this.proven = proven
+  }
+}
+
+/** A connection to one gateway, opened when it is needed. */
+export interface ModbusLink {
+  /**
+   * Asks, and waits for the answer: one at a time. Rejects with `ModbusTimeout`, `ModbusDisconnect`,
+   * `ModbusError`, or the system's error when there is no connection.
+   */
+  ask(request: ModbusRequest, milliseconds: number): Promise<number[]>
+  /** Ends the connection; the next question opens another. */
+  drop(): void
+}
+
+export interface ModbusLinkSettings {
+  host: string
+  port: number
+  clock: Clock
+  own: OwnListeners
+}
+
+export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings): ModbusLink {
+  let socket: Socket | undefined
+  let received: Uint8Array = new Uint8Array()
+  let proven = false
+  let lastTransaction = 0
+  /** Whether something has come meanwhile that is no answer to the last question. */
+  let strayed = false
+  let take: ((body: Uint8Array) => void) | undefined
+  let fail: ((reason: Error) => void) | undefined
+
+  /** Ends the connection, and the question on it. */
+  function drop(reason: Error): void {
+    socket?.destroy()
+    socket = undefined
+    received = new Uint8Array()
+    proven = false
+    fail?.(reason)
+  }
+
+  function open(milliseconds: number): Socket {
+    const opened = own.connect({
+      ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(milliseconds) },
+      noDelay: true,
+      keepAlive: true,
+      keepAliveInitialDelay: keepAliveDelay,
+    })
+    let connected = false
+    opened.on('connect', () => {
+      connected = true
+    })
+    // What is heard of a connection that was dropped is of no interest.
+    opened.on('data', (chunk) => {
+      if (socket === opened) receive(chunk)
+    })
+    opened.on('error', (error) => {
+      if (socket === opened) drop(connected ? new ModbusDisconnect(proven) : error)
+    })
+    opened.on('close', () => {
+      if (socket === opened) drop(new ModbusDisconnect(proven))
+    })
+    return opened
+  }
+
+  function receive(chunk: Uint8Array): void {
+    received = Buffer.concat([received, chunk])
+    try {
+      for (let split = splitTelegram(received); split !== undefined; split = splitTelegram(received)) {
+        received = split.rest
+        // An answer that comes after its time has another number.
+        if (split.telegram.transaction === lastTransaction) take?.(split.telegram.body)
+        else strayed = true
+      }
+    } catch (error) {
+      drop(asError(error))
+    }
+  }
+
+  return {
+    drop: () => drop(new ModbusDisconnect(false)),
+    ask(request, milliseconds) {
+      return new Promise((resolve, reject) => {
+        lastTransaction = (lastTransaction % 0xffff) + 1
+        strayed = false
+        const end = (): void => {
+          timer.cancel()
+          take = undefined
+          fail = undefined
+        }
+        const timer = clock.schedule(milliseconds, () => {
+          end()
+          // What is still trying to connect would send this question much later.
+          if (socket?.connecting === true) drop(new ModbusDisconnect(false))
+          const why = strayed ? ': what was answered has the number of another question' : ''
+          reject(new ModbusTimeout(`timeout after ${milliseconds} ms${why}`))
+        })
+        take = (body) => {
+          end()
+          proven = true
+          try {
+            resolve(decodeBody(request, body))
+          } catch (error) {
+            reject(asError(error))
+          }
+        }
+        fail = (reason) => {
+          end()
+          reject(reason)
+        }
+        socket ??= open(milliseconds)
+        socket.write(encodeRequest(lastTransaction, request))
+      })
+    },
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new ModbusError(String(error))
+}

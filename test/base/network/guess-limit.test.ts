@@ -1,0 +1,80 @@
+import assert from 'node:assert/strict'
+import { networkInterfaces } from 'node:os'
+import { test } from 'node:test'
+import {
+  addressesLimit,
+  createGuessLimit,
+  cutOffTime,
+  ownCutOffTime,
+  triesWindow,
+  wrongTriesAllowed,
+} from '../../../src/base/network/guess-limit.ts'
+import type { LogFields } from '../../../src/base/log/log.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+function limitAt(clock = createManualClock()) {
+  const lines: LogFields[] = []
+  const limit = createGuessLimit({ clock, warn: (_message, fields) => lines.push(fields) })
+  const wrong = (address: string, times = wrongTriesAllowed): void => {
+    for (let count = 0; count < times; count += 1) limit.wrong(address)
+  }
+  return { clock, limit, lines, wrong }
+}
+
+test('an address is cut off for a minute, this machine for a second, and IPv6 by its network', () => {
+  const { limit, wrong, clock, lines } = limitAt()
+  const own = Object.values(networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .map(({ address }) => address)
+  for (const address of ['198.51.100.1', '::1', '127.0.0.9', ...own]) wrong(address)
+  for (let count = 0; count < wrongTriesAllowed; count += 1) limit.wrong(`2001:db8:1:2:${count}::1`)
+  const table: [address: string, wait: number][] = [
+    ['198.51.100.1', cutOffTime],
+    ['::ffff:198.51.100.1', cutOffTime],
+    ['198.51.100.2', 0],
+    ['2001:db8:1:2::9', cutOffTime],
+    ['2001:0db8:1:2::9%eth0', cutOffTime],
+    ['2001:db8:1:3::9', 0],
+    ['::1', ownCutOffTime],
+    ['127.0.0.9', ownCutOffTime],
+    ['127.0.0.8', 0],
+    ...own.map((address): [string, number] => [address, ownCutOffTime]),
+  ]
+  assert.deepEqual(
+    table.map(([address]) => [address, limit.wait(address)]),
+    table,
+  )
+  assert.deepEqual(lines[0], { address: '198.51.100.1', seconds: 60 })
+  assert.equal(limit.cutOffs, lines.length)
+  clock.advance(ownCutOffTime)
+  assert.deepEqual([limit.wait('::1'), limit.wait('198.51.100.1')], [0, cutOffTime - ownCutOffTime])
+  clock.advance(cutOffTime)
+  assert.equal(limit.wait('198.51.100.1'), 0)
+  // It begins anew.
+  wrong('198.51.100.1', wrongTriesAllowed - 1)
+  assert.equal(limit.wait('198.51.100.1'), 0)
+})
+
+test('what is longer ago than five minutes does not count', () => {
+  const { limit, wrong, clock } = limitAt()
+  wrong('198.51.100.1', wrongTriesAllowed - 1)
+  clock.advance(triesWindow)
+  wrong('198.51.100.1', 1)
+  assert.equal(limit.wait('198.51.100.1'), 0)
+  wrong('198.51.100.1', wrongTriesAllowed - 1)
+  assert.equal(limit.wait('198.51.100.1'), cutOffTime)
+})
+
+test('a crowd of addresses takes bounded memory: those that were wrong longest ago are forgotten', () => {
+  const { limit, wrong } = limitAt()
+  limit.wrong('198.51.100.1')
+  wrong('198.51.100.2')
+  // Wrong again, and so later than the other one.
+  wrong('198.51.100.1', wrongTriesAllowed - 1)
+  for (let count = 0; count < addressesLimit - 2; count += 1) limit.wrong(`10.${count >> 8}.${count & 255}.1`)
+  assert.deepEqual(['198.51.100.1', '198.51.100.2'].map(limit.wait), [cutOffTime, cutOffTime])
+  limit.wrong('198.51.100.3')
+  assert.deepEqual(['198.51.100.1', '198.51.100.2'].map(limit.wait), [cutOffTime, 0])
+  limit.wrong('198.51.100.4')
+  assert.equal(limit.wait('198.51.100.1'), 0)
+})

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { until } from '../../helpers/until.ts'
+import { collect, connect, createRecordingLogger } from '../bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+
+/** What becomes of messages that are under way to another broker when the connection ends. */
+
+const options = { skip: mosquittoMissing }
+
+async function createStage(context: TestContext) {
+  const mosquitto = await createMosquitto(context)
+  await mosquitto.start()
+  const way = await createTcpProxy(context, mosquitto.url)
+  const logger = createRecordingLogger()
+  const bus = createExternalBus({
+    ...{ url: `mqtt://127.0.0.1:${way.port}`, root: 'host', logger },
+    // The next attempt comes soon.
+    clock: { ...systemClock, schedule: (_delay, callback) => systemClock.schedule(20, callback) },
+  })
+  context.after(() => bus.close())
+  await bus.start()
+  const witness = await connect(context, mosquitto.url)
+  const received = collect(witness)
+  await witness.subscribeAsync('count/#', { qos: 1 })
+  return { way, bus, logger, received }
+}
+
+test(
+  'What the broker has not acknowledged when the connection breaks is sent again on the next one',
+  options,
+  async (context) => {
+    const { way, bus, logger, received } = await createStage(context)
+    await bus.publish('count/1', '', { qos: 1 })
+    await received.take(1)
+    // Its acknowledgement has come, too: otherwise it would be sent again, as QoS 1 may be.
+    await bus.flush()
+    way.hold()
+    await bus.publish('count/2', '', { qos: 1 })
+    await bus.publish('count/3', '', { qos: 1 })
+    way.refuse()
+    await until('the end of the connection', async () => !bus.connected)
+    await bus.publish('count/4', '', { qos: 1 })
+    way.pass()
+    await until('the last', async () => received.all.some(({ topic }) => topic === 'count/4'))
+    assert.deepEqual(
+      received.all.map(({ topic }) => topic),
+      ['count/1', 'count/2', 'count/3', 'count/4'],
+    )
+    assert.deepEqual(
+      logger.lines.filter(({ message }) => message === 'The MQTT broker refused a message'),
+      [],
+    )
+  },
+)

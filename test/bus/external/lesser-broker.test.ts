@@ -1,0 +1,94 @@
+import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { silentLogger } from '../../../src/base/log/log.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { collect, connect, createRecordingLogger, lines } from '../bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+
+/** Brokers elsewhere that do not take all that there is in MQTT, and say so. */
+
+const options = { skip: mosquittoMissing }
+
+async function startOn(context: TestContext, config: string[]) {
+  const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...config])
+  await mosquitto.start()
+  const logger = createRecordingLogger()
+  const bus = createExternalBus({ url: mosquitto.url, root: 'host', logger, clock: systemClock })
+  context.after(() => bus.close())
+  await bus.start()
+  const client = await connect(context, mosquitto.url)
+  const heard = collect(client)
+  await client.subscribeAsync('#', { qos: 2 })
+  return { bus, heard, warnings: () => logger.lines.filter(({ level }) => level !== 'info') }
+}
+
+for (const highest of [1, 0])
+  test(
+    `A broker that takes no more than QoS ${highest} gets messages of more with that`,
+    options,
+    async (context) => {
+      const { bus, heard, warnings } = await startOn(context, [`max_qos ${highest}`])
+      assert.equal(bus.connected, true)
+      for (const qos of [0, 1, 2] as const) await bus.publish(`at/${qos}`, 'x', { qos })
+      const [status, ...messages] = await heard.take(4)
+      assert.deepEqual([status?.topic, status?.text], ['host/status', 'online'])
+      assert.deepEqual(
+        messages.map(({ topic, qos }) => [topic, qos]),
+        [
+          ['at/0', 0],
+          ['at/1', highest],
+          ['at/2', highest],
+        ],
+      )
+      assert.deepEqual(warnings(), [])
+    },
+  )
+
+test(
+  'A broker that retains nothing is told all the same, and it is said once what that means',
+  options,
+  async (context) => {
+    const { bus, heard, warnings } = await startOn(context, ['retain_available false'])
+    assert.equal(bus.connected, true)
+    await bus.publish('state', 'first', { retain: true })
+    await bus.publish('state', 'second', { qos: 1, retain: true })
+    assert.deepEqual(lines(await heard.take(2)), ['state first', 'state second'])
+    await bus.close()
+    assert.deepEqual(lines(await heard.take(3)).at(-1), 'host/status offline')
+    assert.deepEqual(
+      warnings().map(({ message }) => message),
+      ['The MQTT broker retains nothing: who comes later hears only of changes'],
+    )
+  },
+)
+
+test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', async (context) => {
+  const connack = Buffer.from([0x20, 5, 0, 0, 2, 0x29, 0])
+  let onSubscribe = (_bytes: Buffer): void => undefined
+  const subscribed = new Promise<Buffer>((resolve) => {
+    onSubscribe = resolve
+  })
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write(connack))
+    socket.on('data', (data) => {
+      const start = data.indexOf(0x82)
+      if (start >= 0) onSubscribe(data.subarray(start))
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  context.after(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
+  context.after(() => bus.close())
+  await bus.start()
+  // Type, length, two bytes of the packet's number, and then how long its properties are.
+  assert.equal((await subscribed)[4], 0)
+})

@@ -1,0 +1,171 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  breaksLimit,
+  createOutgoingQueue,
+  type OutgoingMessage,
+  waitingBytesLimit,
+  waitingMessagesLimit,
+} from '../../../src/bus/external/outgoing-queue.ts'
+
+const message = (topic: string, qos: 0 | 1 | 2 = 0, payload = ''): OutgoingMessage => ({
+  topic,
+  payload: Buffer.from(payload),
+  qos,
+  retain: false,
+})
+
+function setUp() {
+  const sent: string[] = []
+  const done = new Map<string, (error?: Error) => void>()
+  const dropped: number[] = []
+  const refused: string[] = []
+  const queue = createOutgoingQueue(
+    () => dropped.push(1),
+    (topic) => refused.push(topic),
+  )
+  return {
+    queue,
+    sent,
+    dropped,
+    refused,
+    send({ topic }: OutgoingMessage, settle: (error?: Error) => void) {
+      sent.push(topic)
+      done.set(topic, settle)
+    },
+    finish: (topic: string, error?: Error) => done.get(topic)?.(error),
+  }
+}
+
+test('Messages wait for a connection and leave in the order in which they came', () => {
+  const { queue, sent, send } = setUp()
+  queue.push(message('a', 1))
+  queue.push(message('b', 0))
+  assert.deepEqual(sent, [])
+  queue.open(send, 10)
+  queue.push(message('c', 2))
+  assert.deepEqual(sent, ['a', 'b', 'c'])
+})
+
+test('A full window holds back everything behind it', () => {
+  const { queue, sent, send, finish } = setUp()
+  queue.open(send, 2)
+  for (const topic of ['a', 'b', 'c']) queue.push(message(topic, 1))
+  queue.push(message('d', 0))
+  assert.deepEqual(sent, ['a', 'b'])
+  finish('b')
+  assert.deepEqual(sent, ['a', 'b', 'c', 'd'])
+})
+
+test('What was not acknowledged is sent again first, what needs no acknowledgement is not, and old answers do not count', () => {
+  const { queue, sent, send, finish } = setUp()
+  queue.open(send, 3)
+  for (const [topic, qos] of [
+    ['a', 1],
+    ['b', 0],
+    ['c', 1],
+    ['d', 2],
+    ['e', 1],
+  ] as const)
+    queue.push(message(topic, qos))
+  finish('a')
+  const stale = finish
+  queue.pause()
+  queue.push(message('f'))
+  stale('c')
+  assert.equal(queue.waiting, 4)
+  sent.length = 0
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['c', 'd', 'e', 'f'])
+  finish('c')
+  finish('c')
+  assert.equal(queue.waiting, 3)
+})
+
+test('A message that is done before the sending returns does not disturb the order', () => {
+  const { queue, sent } = setUp()
+  for (const topic of ['a', 'b', 'c']) queue.push(message(topic))
+  queue.open(({ topic }, done) => {
+    sent.push(topic)
+    done()
+  }, 1)
+  assert.deepEqual([sent, queue.waiting], [['a', 'b', 'c'], 0])
+})
+
+test('A message that the broker refuses is told once, and its sender is not left waiting', () => {
+  const { queue, refused, send, finish } = setUp()
+  let settled = 0
+  queue.open(send, 1)
+  queue.push(message('a', 1), () => {
+    settled += 1
+  })
+  finish('a', new Error('not authorized'))
+  assert.deepEqual([refused, settled, queue.waiting], [['a'], 1, 0])
+})
+
+test('Without a connection the oldest give way when there are too many, or too large ones', () => {
+  const many = setUp()
+  for (let number = 0; number < waitingMessagesLimit + 3; number += 1)
+    many.queue.push(message(String(number)))
+  many.queue.open(many.send, 10)
+  assert.deepEqual([many.dropped.length, many.sent[0]], [3, '3'])
+
+  const large = setUp()
+  const half = 'x'.repeat(waitingBytesLimit / 2)
+  for (const topic of ['a', 'b', 'c']) large.queue.push(message(topic, 1, half))
+  large.queue.open(large.send, 10)
+  assert.deepEqual(large.sent, ['b', 'c'])
+})
+
+test('A message that is kept gives way to none, however many come after it, and keeps its place', () => {
+  const { queue, sent, dropped, send, finish } = setUp()
+  let settled = 0
+  const kept = { ...message('kept', 1), isKept: true }
+  queue.push(message('first'))
+  queue.push(kept, () => {
+    settled += 1
+  })
+  for (let number = 0; number < waitingMessagesLimit + 3; number += 1) queue.push(message(String(number)))
+  queue.push({ ...message('large', 1, 'x'.repeat(waitingBytesLimit)), isKept: true })
+  queue.push(message('latest', 0, 'x'))
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['kept', 'large', 'latest'])
+  assert.equal(dropped.length, waitingMessagesLimit + 4)
+  queue.pause()
+  assert.equal(settled, 0)
+  queue.open(send, 10)
+  finish('kept')
+  assert.equal(settled, 1)
+})
+
+test('A message with which the connection breaks is sent by itself, and given up when it breaks again and again', () => {
+  const { queue, sent, refused, send, finish } = setUp()
+  for (const topic of ['bad', 'good', 'better']) queue.push(message(topic, 1))
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['bad', 'good', 'better'])
+  for (let connection = 2; connection <= breaksLimit; connection += 1) {
+    queue.pause()
+    sent.length = 0
+    queue.open(send, 10)
+    assert.deepEqual(sent, connection === 2 ? ['bad', 'good', 'better'] : ['bad'])
+  }
+  queue.pause()
+  assert.deepEqual(refused, ['bad'])
+  sent.length = 0
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['good', 'better'])
+  finish('good')
+  finish('better')
+  assert.deepEqual([refused, queue.waiting], [['bad'], 0])
+})
+
+test('A packet that is larger than the broker takes is refused, and those behind it are not', () => {
+  const { queue, sent, refused, send } = setUp()
+  queue.open(send, 10, 100)
+  for (const [topic, payload] of [
+    ['large', 'x'.repeat(86)],
+    ['right', 'x'.repeat(85)],
+  ] as const)
+    queue.push(message(topic, 1, payload))
+  assert.deepEqual([sent, refused], [['right'], ['large']])
+})

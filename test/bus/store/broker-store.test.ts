@@ -1,0 +1,130 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { sessionQueueLimit, sessionsLimit } from '../../../src/bus/store/broker-sessions.ts'
+import { createBrokerStore } from '../../../src/bus/store/broker-store.ts'
+import type { StoredPacket } from '../../../src/bus/store/stored-packet.ts'
+import { createRetainedLedger, retainedLimits } from '../../../src/bus/store/retained-ledger.ts'
+
+function createStore(connected: string[] = []) {
+  const warnings: string[] = []
+  const store = createBrokerStore({
+    root: 'host',
+    firstNumber: 1,
+    isAdmitted: () => true,
+    addressOf: () => '192.0.2.1',
+    publishWill: () => undefined,
+    ledger: createRetainedLedger(),
+    publisherOf: (stored) =>
+      'publisher' in stored ? { kind: 'host' } : { kind: 'client', address: '192.0.2.1' },
+    isConnected: (id) => connected.includes(id),
+    warn: (message) => warnings.push(message),
+  })
+  return { store, warnings }
+}
+
+const packet = (
+  topic: string,
+  payload: Buffer,
+  rest: Partial<StoredPacket> & { publisher?: 'host' } = {},
+): StoredPacket => ({
+  cmd: 'publish',
+  topic,
+  payload,
+  qos: 1,
+  retain: true,
+  brokerId: 'b',
+  ...rest,
+})
+
+const topicsOf = (packets: Iterable<StoredPacket>): string[] => [...packets].map(({ topic }) => topic)
+
+test('What there is no room for is not retained, and the older value of its topic goes; nothing of the host has a limit', () => {
+  const { store, warnings } = createStore()
+  const half = Buffer.alloc(retainedLimits.address.bytes / 2 - 1)
+  store.storeRetained(packet('host/state', half, { publisher: 'host' }))
+  for (const topic of ['a', 'a', 'b']) store.storeRetained(packet(topic, half))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'a', 'b'])
+  assert.deepEqual(warnings, [])
+  store.storeRetained(packet('a', Buffer.concat([half, Buffer.alloc(1)])))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'b'])
+  assert.equal(warnings.length, 1)
+  store.storeRetained(packet('b', Buffer.alloc(0)))
+  for (const topic of ['c', 'd']) store.storeRetained(packet(topic, half))
+  assert.deepEqual(topicsOf(store.retainedMatching(['#'])), ['host/state', 'c', 'd'])
+  assert.equal(warnings.length, 1)
+})
+
+test('A client that is away keeps its newest messages, once for all its filters', async () => {
+  const { store } = createStore()
+  const client = { id: 'sleeper' }
+  await store.addSubscriptions(client, [
+    { topic: 'x/#', qos: 1 },
+    { topic: 'x/+', qos: 2 },
+    { topic: 'y', qos: 0 },
+    { topic: '$SYS/#', qos: 1 },
+  ])
+  const clientsOf = async (topic: string) =>
+    (await store.subscriptionsByTopic(topic)).map(({ clientId }) => clientId)
+  assert.deepEqual(await clientsOf('x/1'), ['sleeper'])
+  assert.deepEqual(await clientsOf('y'), [])
+  assert.deepEqual(await clientsOf('$SYS/x'), [])
+  for (let number = 0; number < sessionQueueLimit + 5; number += 1) {
+    store.outgoingEnqueueCombi(
+      [{ clientId: 'sleeper', qos: 2 }],
+      packet(`x/${number}`, Buffer.from('.'), { brokerCounter: number }),
+    )
+  }
+  const queued = topicsOf(await store.outgoingStream(client).toArray())
+  assert.deepEqual([queued.length, queued[0]], [sessionQueueLimit, 'x/5'])
+})
+
+test('A queued message is acknowledged by its message id, and by way of its release with QoS 2', async () => {
+  const { store } = createStore()
+  const client = { id: 'c' }
+  const first = packet('a', Buffer.from('1'), { brokerCounter: 1 })
+  const second = packet('b', Buffer.from('2'), { brokerCounter: 2 })
+  store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], first)
+  store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], second)
+  await store.outgoingUpdate(client, { ...first, messageId: 11 })
+  await store.outgoingUpdate(client, { ...second, messageId: 12 })
+  const release = { cmd: 'pubrel', messageId: 12 } as StoredPacket
+  await store.outgoingUpdate(client, release)
+  assert.equal((await store.outgoingClearMessageId(client, { ...first, messageId: 11 }))?.topic, 'a')
+  const waiting = (await store.outgoingStream(client).toArray()) as StoredPacket[]
+  assert.deepEqual(
+    waiting.map(({ cmd, messageId }) => [cmd, messageId]),
+    [['pubrel', 12]],
+  )
+  assert.equal((await store.outgoingClearMessageId(client, release))?.cmd, 'pubrel')
+  assert.equal(await store.outgoingClearMessageId(client, release), undefined)
+})
+
+test('The oldest session of a client that is away gives way to a new one', async () => {
+  const { store } = createStore(['0'])
+  for (let number = 0; number <= sessionsLimit; number += 1) {
+    await store.addSubscriptions({ id: String(number) }, [{ topic: 'x', qos: 1 }])
+  }
+  assert.equal((await store.subscriptionsByClient({ id: '0' })).length, 1)
+  assert.equal((await store.subscriptionsByClient({ id: '1' })).length, 0)
+  assert.equal((await store.countOffline()).clientsCount, sessionsLimit)
+})
+
+test('What clients that are away have not released is kept for only so many of them', async () => {
+  const { store } = createStore()
+  const openOf = async (id: string): Promise<boolean> =>
+    store.incomingGetPacket({ id }, { messageId: 1 }).catch(() => false)
+  for (let number = 0; number <= sessionsLimit; number += 1) {
+    const id = String(number)
+    await store.incomingStorePacket({ id }, { messageId: 1 })
+    store.clientHasGone(id)
+    if (number === 1) store.clientIsBack(id)
+  }
+  assert.deepEqual(await Promise.all(['0', '1', '2'].map(openOf)), [true, true, true])
+  await store.incomingStorePacket({ id: 'last' }, { messageId: 1 })
+  store.clientHasGone('last')
+  assert.deepEqual(await Promise.all(['0', '1', '2', 'last'].map(openOf)), [false, true, true, true])
+  await store.incomingDelPacket({ id: '2' }, { messageId: 1 })
+  store.clientHasGone('nobody')
+  store.clientHasGone('2')
+  assert.deepEqual(await Promise.all(['1', '2', '3'].map(openOf)), [true, false, true])
+})

@@ -1,0 +1,209 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { diskRetryDelays } from '../../../src/base/files/disk-retry-delays.ts'
+import { type RecordFolder, RecordsUnavailable } from '../../../src/bus/store/record-folder.ts'
+import {
+  createWriteBehind,
+  unreadDeletionsLimit,
+  writeBehindDelay,
+} from '../../../src/bus/store/write-behind.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+import { createRecordingLogger } from '../bus-fixture.ts'
+
+/** A folder in memory whose disk can refuse, in front of it what is written behind. */
+function createStage(content: Record<string, string> = {}) {
+  const disk = new Map(Object.entries(content))
+  const state = {
+    full: false,
+    unavailable: false,
+    anew: false,
+    batches: [] as string[][],
+    opened: 0,
+  }
+  const refuse = (): void => {
+    if (state.unavailable) throw new RecordsUnavailable('there is no binary')
+    if (state.full) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
+  }
+  const folder: RecordFolder = {
+    exists: () => Promise.resolve(disk.size > 0),
+    async open(take) {
+      refuse()
+      state.opened += 1
+      for (const key of [...disk.keys()].sort()) take?.(key, Buffer.from(disk.get(key) ?? ''))
+      const { anew } = state
+      if (anew) disk.clear()
+      return {
+        anew,
+        records: {
+          async write(changes) {
+            refuse()
+            state.batches.push(changes.map(({ key, value }) => `${value === undefined ? '-' : '+'}${key}`))
+            for (const { key, value } of changes) {
+              if (value === undefined) disk.delete(key)
+              else disk.set(key, value.toString())
+            }
+          },
+          close: () => Promise.resolve(),
+        },
+      }
+    },
+  }
+  const clock = createManualClock()
+  const logger = createRecordingLogger()
+  const behind = createWriteBehind({ folder, isLast: (key) => key.startsWith('last/'), clock, logger })
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+  return {
+    behind,
+    disk,
+    state,
+    set: (key: string, value: string) => behind.set(key, () => Buffer.from(value)),
+    async elapse(milliseconds = writeBehindDelay): Promise<void> {
+      clock.advance(milliseconds)
+      await settle()
+    },
+    logged: () => logger.lines.map(({ level, message }) => `${level}: ${message}`),
+    clock,
+    /** Takes everything, and tells what. */
+    async load(): Promise<string[]> {
+      const told: string[] = []
+      await behind.load(
+        (key, value) => {
+          told.push(`${key}=${value.toString()}`)
+          if (!key.startsWith('bad')) behind.set(key, () => value)
+        },
+        () => told.push('all'),
+      )
+      return told
+    },
+  }
+}
+
+test('All that has changed is written at once half a second after the first change; what came and went meanwhile never', async () => {
+  const { behind, disk, state, set, elapse, clock } = createStage()
+  set('last/a', '1')
+  set('b', '1')
+  await elapse(writeBehindDelay - 1)
+  set('a', '1')
+  set('b', '2')
+  set('short', 'x')
+  behind.delete('short')
+  assert.deepEqual(state.batches, [])
+  await elapse(1)
+  assert.deepEqual(state.batches, [['+b', '+a', '+last/a']])
+  assert.equal(disk.get('b'), '2')
+  await elapse(60_000)
+  assert.equal(state.batches.length, 1)
+  behind.delete('a')
+  set('short', 'y')
+  behind.delete('short')
+  await elapse()
+  assert.deepEqual([state.batches[1], clock.waiting, state.opened], [['-a'], 0, 1])
+})
+
+test('On a full disk everything goes on in memory, is told once, and is written when there is room', async () => {
+  const { behind, disk, state, set, elapse, logged } = createStage()
+  set('a', '1')
+  set('gone', '1')
+  await elapse()
+  state.full = true
+  set('a', '2')
+  behind.delete('gone')
+  await elapse()
+  set('b', '1')
+  await elapse(diskRetryDelays[0])
+  assert.match(behind.failure?.reason ?? '', /disk of the data directory is full/)
+  assert.deepEqual([...disk].sort(), [
+    ['a', '1'],
+    ['gone', '1'],
+  ])
+  set('short', 'x')
+  behind.delete('short')
+  state.full = false
+  await elapse(diskRetryDelays[1] ?? 0)
+  assert.equal(behind.failure, undefined)
+  assert.deepEqual([...disk].sort(), [
+    ['a', '2'],
+    ['b', '1'],
+  ])
+  assert.deepEqual(logged(), [
+    'error: What the broker keeps cannot be written to disk; it goes on in memory, and tries again',
+    'info: What the broker keeps is written to disk again',
+  ])
+})
+
+test('What a start on a full disk could not read is taken over later, but for what has changed since', async () => {
+  const { behind, disk, state, set, elapse, load } = createStage({
+    bad: 'x',
+    changed: 'old',
+    cleared: 'old',
+    same: 'old',
+  })
+  state.full = true
+  const told = await load()
+  assert.deepEqual(told, [])
+  set('changed', 'new')
+  behind.delete('cleared')
+  state.full = false
+  await elapse(diskRetryDelays[0])
+  assert.deepEqual(told, ['bad=x', 'same=old', 'all'])
+  await elapse()
+  assert.deepEqual([...disk].sort(), [
+    ['changed', 'new'],
+    ['same', 'old'],
+  ])
+})
+
+test('While the disk cannot be read, clients that come and go without end are not all remembered', async () => {
+  const { behind, disk, state, elapse, load } = createStage({ first: 'old', last: 'old' })
+  state.full = true
+  await load()
+  behind.delete('first')
+  for (let number = 0; number <= unreadDeletionsLimit; number += 1) behind.delete(`client/${number}`)
+  behind.delete('last')
+  state.full = false
+  await elapse(diskRetryDelays[0])
+  assert.deepEqual([...disk], [['last', 'old']])
+  assert.equal(state.batches.flat().length, unreadDeletionsLimit)
+})
+
+test('What was read is not written again, what nobody took goes, and a folder that begins anew gets everything', async () => {
+  const { disk, state, set, elapse, load } = createStage({ bad: 'x', good: 'y' })
+  assert.deepEqual(await load(), ['bad=x', 'good=y', 'all'])
+  await elapse()
+  assert.deepEqual(state.batches, [['-bad']])
+  state.full = true
+  set('more', 'z')
+  await elapse()
+  state.full = false
+  state.anew = true
+  await elapse(diskRetryDelays[0])
+  assert.deepEqual([...disk].sort(), [
+    ['good', 'y'],
+    ['more', 'z'],
+  ])
+})
+
+test('Where there is nothing to write with, nothing is held for it, and it is told once', async () => {
+  const { behind, state, set, elapse, logged, clock } = createStage()
+  state.unavailable = true
+  set('a', '1')
+  await elapse()
+  set('b', '1')
+  assert.deepEqual(behind.failure, { reason: 'there is no binary', lasting: true })
+  assert.equal(clock.waiting, 0)
+  await behind.close()
+  assert.deepEqual(logged(), ['error: The broker keeps everything in memory only: a restart forgets it'])
+})
+
+test('At the end what waits is written, and told if it cannot be', async () => {
+  const good = createStage()
+  good.set('a', '1')
+  await good.behind.close()
+  assert.deepEqual([...good.disk], [['a', '1']])
+  const bad = createStage()
+  bad.set('a', '1')
+  bad.state.full = true
+  await bad.behind.close()
+  assert.match(bad.logged().at(-1) ?? '', /could not be written to disk, and is lost/)
+  assert.equal(bad.clock.waiting, 0)
+})

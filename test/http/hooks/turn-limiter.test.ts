@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createTurnLimiter } from '../../../src/http/hooks/turn-limiter.ts'
+
+test('so many begin in a turn of the event loop, the others in the next ones, in their order', async () => {
+  const turns: (() => void)[] = []
+  const limiter = createTurnLimiter(2, (turn) => turns.push(turn))
+  const begun: number[] = []
+  const endTurn = async (): Promise<void> => {
+    for (const turn of turns.splice(0)) turn()
+    await Promise.resolve()
+    await Promise.resolve()
+  }
+  const pass = (number: number): void => void limiter.pass().then(() => begun.push(number))
+  for (const number of [1, 2, 3, 4, 5]) pass(number)
+  await Promise.resolve()
+  assert.deepEqual(begun, [1, 2])
+  await endTurn()
+  assert.deepEqual(begun, [1, 2, 3, 4])
+  // Who comes in the turn of those that have waited waits in its turn.
+  pass(6)
+  pass(7)
+  await endTurn()
+  assert.deepEqual(begun, [1, 2, 3, 4, 5, 6])
+  await endTurn()
+  await endTurn()
+  assert.deepEqual([begun, turns], [[1, 2, 3, 4, 5, 6, 7], []])
+  pass(8)
+  await Promise.resolve()
+  assert.equal(begun.at(-1), 8, 'nobody is before it, so it begins at once')
+})

@@ -1,0 +1,76 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import type { ConnectionLimits } from '../../../src/base/network/connections.ts'
+import { createHttpServer } from '../../../src/http/server/server.ts'
+
+async function start(context: TestContext, limits: ConnectionLimits) {
+  const refusals: string[] = []
+  const upgraded: Duplex[] = []
+  const server = createHttpServer({
+    bind: '127.0.0.1',
+    port: 0,
+    clock: systemClock,
+    handle: (_request, response) => response.end('here'),
+    upgrade: (_request, socket) => {
+      upgraded.push(socket)
+      socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
+    },
+    refused: (reason) => refusals.push(reason),
+    limits,
+  })
+  context.after(async () => {
+    for (const socket of upgraded) socket.destroy()
+    await server.close()
+  })
+  await server.start()
+
+  /** A connection, and what it is answered first; empty when it is refused. */
+  async function ask(headers = ''): Promise<{ socket: Socket; answer: string }> {
+    const socket = connect(server.port, '127.0.0.1')
+    context.after(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    const said = new Promise<string>((resolve) => {
+      socket.once('data', (data) => resolve(data.toString('latin1').split('\r\n', 1)[0] ?? ''))
+      socket.once('close', () => resolve(''))
+    })
+    socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
+    return { socket, answer: await said }
+  }
+  return { ask, refusals }
+}
+
+const ok = 'HTTP/1.1 200 OK'
+const any = 1_000
+
+test('only so many connections are taken at a time, and again one when one has gone', async (context) => {
+  const { ask, refusals } = await start(context, { connections: 2, connectionsPerAddress: any })
+  const first = await ask()
+  const second = await ask()
+  const third = await ask()
+  assert.deepEqual([first.answer, second.answer, third.answer], [ok, ok, ''])
+  assert.deepEqual(refusals, ['there are as many as there may be'])
+  first.socket.destroy()
+  // The server hears of the end a little later.
+  for (let attempt = 0; (await ask()).answer !== ok; attempt += 1) assert.ok(attempt < 1_000)
+})
+
+test('one address takes only its share, this machine may take all', async (context) => {
+  const limits = { connections: any, connectionsPerAddress: 1 }
+  const strict = await start(context, { ...limits, isOwnAddress: () => false })
+  const answers = [(await strict.ask()).answer, (await strict.ask()).answer]
+  assert.deepEqual([answers, strict.refusals], [[ok, ''], ['its address has as many as it may']])
+  const own = await start(context, limits)
+  assert.deepEqual([(await own.ask()).answer, (await own.ask()).answer], [ok, ok])
+})
+
+test('a WebSocket takes no place of a request', async (context) => {
+  const { ask } = await start(context, { connections: 1, connectionsPerAddress: any })
+  const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
+  assert.match((await ask(upgrade)).answer, / 101 /)
+  assert.equal((await ask()).answer, ok)
+})

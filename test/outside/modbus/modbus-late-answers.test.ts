@@ -1,0 +1,143 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { test, type TestContext } from 'node:test'
+import { createModbusGateways, modbusTimeout } from '../../../src/outside/modbus/modbus-gateways.ts'
+import { lateAnswerTime } from '../../../src/outside/modbus/modbus-late-answers.ts'
+import { createRtuLink, withChecksum } from '../../../src/outside/modbus/modbus-rtu-link.ts'
+import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
+import type { ModbusRequest } from '../../../src/schema/outside/outside.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
+const read = (port: number, address: number, more = {}): ModbusRequest => ({
+  ...{ host: '127.0.0.1', port, rtu: true, unit: 1, fc: 3, address, quantity: 1 },
+  ...more,
+})
+
+/** A device behind a converter; what it does with each telegram is the test's. Each register has its address as value. */
+async function serve(t: TestContext, heard: (answer: Buffer, socket: Socket) => void) {
+  const asked: number[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk: Buffer) => {
+      // A connection that was slow may bring several at once.
+      for (let at = 0; at + 8 <= chunk.length; at += 8) {
+        const [unit = 0, fc = 0] = chunk.subarray(at)
+        const address = chunk.readUInt16BE(at + 2)
+        asked.push(address)
+        const value = [address >> 8, address & 0xff]
+        heard(Buffer.from(withChecksum(Buffer.from([unit, fc, 2, ...value]))), socket)
+      }
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const clock = createManualClock()
+  const gateways = createModbusGateways({ clock, own: createOwnListeners({ ports: () => [] }) })
+  t.after(async () => {
+    await gateways.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  return {
+    ...{ asked, clock },
+    ask: (address: number, more = {}) =>
+      gateways.request('@test/probe', read(port, address, more), new AbortController().signal),
+    async until(count: number) {
+      while (asked.length < count) await turn()
+    },
+    /** The time goes on as far as it takes. */
+    async answered<T>(answer: Promise<T>): Promise<T> {
+      let isThere = false
+      void answer.then(() => {
+        isThere = true
+      })
+      while (!isThere) {
+        clock.advance(1)
+        await turn()
+      }
+      return answer
+    },
+  }
+}
+
+test('Modbus RTU: a late answer to the first attempt is not taken for that of the next question', async (t) => {
+  const answers: Buffer[] = []
+  let line: Socket | undefined
+  const device = await serve(t, (answer, socket) => {
+    line = socket
+    answers.push(answer)
+    // It is late with the first telegram, and answers the second one as well: later, or before the third.
+    if (device.asked.length === 2) socket.write(answers.shift() ?? '')
+    else if (device.asked.length > 2) socket.write(Buffer.concat(answers.splice(0)))
+  })
+  const first = device.ask(100)
+  const others = Promise.all([101, 102].map((address) => device.ask(address)))
+  await device.until(1)
+  device.clock.advance(modbusTimeout)
+  assert.deepEqual(await first, { ok: true, values: [100] })
+  for (let passed = 0; passed < 10; passed += 1) {
+    device.clock.advance(1)
+    await turn()
+  }
+  line?.write(Buffer.concat(answers.splice(0)))
+  const begun = device.clock.monotonic()
+  assert.deepEqual(await device.answered(others), [
+    { ok: true, values: [101] },
+    { ok: true, values: [102] },
+  ])
+  assert.ok(device.clock.monotonic() - begun < lateAnswerTime)
+  assert.deepEqual(device.asked, [100, 100, 101, 102])
+})
+
+test('Modbus RTU: what no late answer can be taken for is asked at once, the rest after a second', async (t) => {
+  const device = await serve(t, (answer, socket) => {
+    if (device.asked.length > 1) socket.write(answer)
+  })
+  const first = device.ask(100)
+  await device.until(1)
+  device.clock.advance(modbusTimeout)
+  assert.deepEqual(await first, { ok: true, values: [100] })
+  const begun = device.clock.monotonic()
+  const elapsed = (): number => device.clock.monotonic() - begun
+  assert.deepEqual(await device.answered(device.ask(7, { unit: 2 })), { ok: true, values: [7] })
+  assert.deepEqual(await device.answered(device.ask(8, { fc: 4 })), { ok: true, values: [8] })
+  assert.ok(elapsed() < lateAnswerTime, `${elapsed()} ms`)
+  // The time of an attempt begins when it may be asked.
+  assert.deepEqual(await device.answered(device.ask(9, { timeout: 100 })), { ok: true, values: [9] })
+  assert.ok(elapsed() >= lateAnswerTime, `${elapsed()} ms`)
+})
+
+test('Modbus RTU: a question that waited for its connection in vain is not sent together with the next attempt', async (t) => {
+  const sent: Buffer[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (chunk: Buffer) => {
+      sent.push(chunk)
+      socket.end(withChecksum(Buffer.from([1, 3, 2, 0, 5])))
+    })
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  t.after(() => server.close())
+  const clock = createManualClock()
+  let isUp: (socket: Socket) => void = () => undefined
+  const link = createRtuLink<Socket>({
+    ...{ clock, rest: 2 },
+    open: () =>
+      new Promise((resolve) => {
+        isUp = resolve
+      }),
+    shut: (socket) => socket.destroy(),
+  })
+  const request = read(1, 5)
+  const first = link.ask(request, 1_000)
+  clock.advance(1_000)
+  await assert.rejects(first, /timeout after 1000 ms/)
+  const second = link.ask(request, 1_000)
+  isUp(connect((server.address() as AddressInfo).port, '127.0.0.1'))
+  assert.deepEqual(await second, [5])
+  assert.equal(Buffer.concat(sent).length, 8)
+})
