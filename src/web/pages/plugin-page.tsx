@@ -14,7 +14,7 @@ import { LimitsTab } from '../plugin/limits-tab.tsx'
 import { LogsTab } from '../plugin/logs-tab.tsx'
 import { ObjectsTab } from '../plugin/objects-tab.tsx'
 import { OverviewTab } from '../plugin/overview-tab.tsx'
-import { SettingsTab } from '../plugin/settings-tab.tsx'
+import { SettingsTab } from '../plugin/settings/settings-tab.tsx'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
 import { Link } from '../parts/link.tsx'
 

@@ -1,5 +1,5 @@
-import type { Field, Plugin } from '../base/types.ts'
-import { valueText } from '../base/words.ts'
+import type { Field, Plugin } from '../../base/types.ts'
+import { valueText } from '../../base/words.ts'
 
 /** What stands below a setting. Pure. */
 

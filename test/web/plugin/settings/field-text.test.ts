@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withPoint } from '../../src/web/base/typed-number.ts'
-import { type Field, hasLines, typedValue } from '../../src/web/plugin/field-text.ts'
+import { withPoint } from '../../../../src/web/base/typed-number.ts'
+import { type Field, hasLines, typedValue } from '../../../../src/web/plugin/settings/field-text.ts'
 
 const field = (more: Partial<Field>): Field =>
   ({

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { normaliseFields } from '../../src/lifecycle/manifests/fields.ts'
-import { moved } from '../../src/web/base/moved.ts'
-import { labelAndPath, labelAt } from '../../src/schema/manifest/setting-label.ts'
-import { labelOfPath, sectionsOf, shownFields, withMember } from '../../src/web/plugin/setting-places.ts'
+import { normaliseFields } from '../../../../src/lifecycle/manifests/fields.ts'
+import { moved } from '../../../../src/web/base/moved.ts'
+import { labelAndPath, labelAt } from '../../../../src/schema/manifest/setting-label.ts'
+import {
+  labelOfPath,
+  sectionsOf,
+  shownFields,
+  withMember,
+} from '../../../../src/web/plugin/settings/setting-places.ts'
 
 const fields = normaliseFields({
   configSchema: [

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { host } from '../../machines/host.ts'
-import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
-import { pluginStates } from '../../src/schema/plugin/plugin.ts'
-import { absenceInWords, placementInWords } from '../../src/web/base/fleet-words.ts'
-import type { JournalEvent } from '../../src/web/base/types.ts'
+import { host } from '../../../machines/host.ts'
+import { hostFacts, pluginFacts } from '../../../src/schema/journal/journal-event.ts'
+import { pluginStates } from '../../../src/schema/plugin/plugin.ts'
+import { absenceInWords, placementInWords } from '../../../src/web/base/fleet-words.ts'
+import type { JournalEvent } from '../../../src/web/base/types.ts'
 import {
   dateTimeOf,
   detailOf,
@@ -12,7 +12,7 @@ import {
   readableText,
   stateInWords,
   timeOf,
-} from '../../src/web/base/words.ts'
+} from '../../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
   const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]

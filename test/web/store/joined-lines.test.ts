@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedLines, type LogLine } from '../../src/web/store/joined-lines.ts'
-import type { LogEntry } from '../../src/web/base/types.ts'
+import { joinedLines, type LogLine } from '../../../src/web/store/joined-lines.ts'
+import type { LogEntry } from '../../../src/web/base/types.ts'
 
 const line = (message: string, at: string): LogEntry => ({ at, level: 'info', message })
 const a = line('a', '2036-01-01T00:00:00.000Z')

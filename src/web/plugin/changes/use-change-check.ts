@@ -1,6 +1,6 @@
-import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
-import { pluginApi, request } from '../base/api.ts'
-import { type Remote, useAnswer } from '../store/remote.ts'
+import type { ChangeCheck } from '../../../schema/plugin/change-check.ts'
+import { pluginApi, request } from '../../base/api.ts'
+import { type Remote, useAnswer } from '../../store/remote.ts'
 
 /** What is about to be done. */
 export type Change =

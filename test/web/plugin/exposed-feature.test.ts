@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../src/schema/plugin/exposure.ts'
-import { featureName, inputOf, namesWithDevices, unitOf } from '../../src/web/plugin/exposed-feature.ts'
+import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/plugin/exposure.ts'
+import { featureName, inputOf, namesWithDevices, unitOf } from '../../../src/web/plugin/exposed-feature.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
   const features = Object.keys(featuresOf(component))

@@ -1,7 +1,7 @@
-import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
-import { permissionInWords, type PermissionSettings } from '../base/permission-words.ts'
-import { breakable } from '../parts/breakable.tsx'
-import { Note } from '../parts/feedback.tsx'
+import type { PermissionEntry } from '../../../schema/manifest/permissions.ts'
+import { permissionInWords, type PermissionSettings } from '../../base/permission-words.ts'
+import { breakable } from '../../parts/breakable.tsx'
+import { Note } from '../../parts/feedback.tsx'
 
 interface PermissionListProps {
   label: string

@@ -1,7 +1,7 @@
 import { signal } from '@preact/signals'
-import { basePath } from '../base/address.ts'
-import { keepText, keptText } from '../base/storage.ts'
-import type { Field, Plugin } from '../base/types.ts'
+import { basePath } from '../../base/address.ts'
+import { keepText, keptText } from '../../base/storage.ts'
+import type { Field, Plugin } from '../../base/types.ts'
 import { type Values, withMember } from './setting-places.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { useState } from 'preact/hooks'
-import { go } from '../base/router.ts'
-import type { Plugin } from '../base/types.ts'
-import { ConfirmDialog } from '../parts/dialog.tsx'
-import { uninstall } from '../store/commands.ts'
+import { go } from '../../base/router.ts'
+import type { Plugin } from '../../base/types.ts'
+import { ConfirmDialog } from '../../parts/dialog.tsx'
+import { uninstall } from '../../store/commands.ts'
 
 export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose(): void }) {
   const [values, setValues] = useState(false)

@@ -1,6 +1,6 @@
-import { pluginApi, request } from '../base/api.ts'
-import type { ConfigCheck } from '../base/types.ts'
-import { type Remote, useAnswer } from '../store/remote.ts'
+import { pluginApi, request } from '../../base/api.ts'
+import type { ConfigCheck } from '../../base/types.ts'
+import { type Remote, useAnswer } from '../../store/remote.ts'
 import type { Values } from './setting-places.ts'
 
 /** Pause in the typing after which the host is asked, in milliseconds. */

@@ -1,5 +1,5 @@
-import { isShown } from '../../schema/manifest/show-if.ts'
-import type { Field } from '../base/types.ts'
+import { isShown } from '../../../schema/manifest/show-if.ts'
+import type { Field } from '../../base/types.ts'
 
 /** Where a setting is, as a pointer (`/config/rules/1/to`), and what people call it. Pure. */
 

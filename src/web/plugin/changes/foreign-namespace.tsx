@@ -1,5 +1,5 @@
-import { breakable } from '../parts/breakable.tsx'
-import { Note } from '../parts/feedback.tsx'
+import { breakable } from '../../parts/breakable.tsx'
+import { Note } from '../../parts/feedback.tsx'
 
 /** For a plugin whose repository claims what another one had first. `id`: full id. */
 export function ForeignNamespace({ id, heldBy }: { id: string; heldBy: string }) {

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
-import type { Suggestion } from '../../schema/manifest/suggestion.ts'
-import { get } from '../base/api.ts'
-import type { Field } from '../base/types.ts'
+import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
+import { get } from '../../base/api.ts'
+import type { Field } from '../../base/types.ts'
 
 /** How long an answer is used, in milliseconds: objects and topics come and go. */
 const freshFor = 10_000

@@ -1,12 +1,12 @@
-import { labelAt } from '../../schema/manifest/setting-label.ts'
-import { pluginApi, send } from '../base/api.ts'
-import { connection } from '../base/stream.ts'
-import type { ConfigCheck, Plugin } from '../base/types.ts'
-import { Empty, Failure } from '../parts/feedback.tsx'
-import { useSubmit } from '../parts/use-submit.ts'
-import { tell } from '../store/notices.ts'
-import { plugins, putPlugin } from '../store/plugins.ts'
-import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
+import { labelAt } from '../../../schema/manifest/setting-label.ts'
+import { pluginApi, send } from '../../base/api.ts'
+import { connection } from '../../base/stream.ts'
+import type { ConfigCheck, Plugin } from '../../base/types.ts'
+import { Empty, Failure } from '../../parts/feedback.tsx'
+import { useSubmit } from '../../parts/use-submit.ts'
+import { tell } from '../../store/notices.ts'
+import { plugins, putPlugin } from '../../store/plugins.ts'
+import { replaceIfUnchanged } from '../../store/replace-if-unchanged.ts'
 import {
   type Difference,
   differences,

@@ -1,5 +1,5 @@
-import { withPoint } from '../base/typed-number.ts'
-import type { Field } from '../base/types.ts'
+import { withPoint } from '../../base/typed-number.ts'
+import type { Field } from '../../base/types.ts'
 
 export type { Field }
 

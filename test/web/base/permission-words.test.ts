@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { permissionInWords, permissionsInWords } from '../../src/web/base/permission-words.ts'
+import { permissionInWords, permissionsInWords } from '../../../src/web/base/permission-words.ts'
 
 const labels: Readonly<Record<string, string>> = { topic: 'Topic', url: 'Address' }
 const labelOf = (key: string): string => labels[key] ?? key

@@ -1,6 +1,6 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { ConfigCheck, Plugin } from '../base/types.ts'
+import type { ConfigCheck, Plugin } from '../../base/types.ts'
 import { isWithin } from './setting-places.ts'
 
 /** What every part of one form of settings knows, however deep it is. */

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import type { Field } from '../base/types.ts'
+import type { Field } from '../../base/types.ts'
 import { hintsFor, unreadVariable } from './field-hints.ts'
 import { useForm } from './settings-form.ts'
 

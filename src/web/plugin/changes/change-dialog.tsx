@@ -1,8 +1,8 @@
-import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
-import { Dialog } from '../parts/dialog.tsx'
-import { Failure } from '../parts/feedback.tsx'
-import { install, update } from '../store/commands.ts'
-import { plugins } from '../store/plugins.ts'
+import type { ChangeCheck } from '../../../schema/plugin/change-check.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Failure } from '../../parts/feedback.tsx'
+import { install, update } from '../../store/commands.ts'
+import { plugins } from '../../store/plugins.ts'
 import { ChangeDetails } from './change-details.tsx'
 import { type Change, useChangeCheck } from './use-change-check.ts'
 
