@@ -65,6 +65,7 @@ test('the check of an installation tells all that would come, and changes nothin
     author: 'Rita',
     repository: 'fixtures',
     namespaceHeldBy: null,
+    storedBy: null,
     permissions: { hosts: ['*.example.com', 'old.example.net'], mqtt: { publish: ['radio/#'] } },
     permissionChanges: {
       added: [

@@ -265,6 +265,30 @@ test('a namespace is held while its repository or a plugin of it is there, and p
   ])
 })
 
+test('whoever installs the plugin of another repository is told that it reads what the former one had stored', async (context) => {
+  const stage = await start(context)
+  const { host } = stage
+  const storedBy = async (repository: string): Promise<string> => {
+    const body = { fullId: '@fixtures/lamp', repository }
+    return (await host.request('POST', '/api/plugins/install/check', { body })).body.storedBy
+  }
+  assert.equal(await storedBy('fixtures'), null)
+  await install(stage, 'lamp')
+  await add(stage, 'copy', [plugin('lamp')])
+  await uninstall(stage, 'lamp')
+  assert.deepEqual([await storedBy('copy'), await storedBy('fixtures')], ['fixtures', null])
+  stage.warnings.length = 0
+  assert.equal(await install(stage, 'lamp', 'copy'), 'copy')
+  assert.deepEqual(stage.warnings[0], [
+    'A plugin can read what one of its name from another repository has stored',
+    { plugin: '@fixtures/lamp', version: '1.0.0', repository: 'copy', storedBy: 'fixtures' },
+  ])
+  assert.equal(stage.warnings.length, 2)
+
+  await host.request('DELETE', '/api/plugins/@fixtures/lamp?purge=kv')
+  assert.deepEqual([await storedBy('copy'), await storedBy('fixtures')], [null, null])
+})
+
 test('a repository that is removed and added again before anybody else keeps its namespace', async (context) => {
   const stage = await start(context)
   await install(stage, 'lamp')

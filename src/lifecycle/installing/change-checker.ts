@@ -12,6 +12,7 @@ import { installedVersion, type LifecycleContext, snapshotOfPlugin } from '../co
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import { tellCircles } from './dependency-circle.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
+import { storedByOther } from '../sources/last-installation.ts'
 import { leftFolder } from '../sources/left-folder.ts'
 import type { InstallRequest } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
@@ -66,6 +67,7 @@ export function createChangeChecker(context: LifecycleContext, shown: ShownManif
       author: manifest.author ?? null,
       repository: next.repository,
       namespaceHeldBy: context.namespaces.heldByOther(identifierOf(id).namespace, next.repository),
+      storedBy: installed ? null : storedByOther(context, id, next.repository),
       permissions: manifest.permissions ?? null,
       permissionChanges: changedPermissions(context, id, before, manifest),
       environment: environmentUse(allFields(fields), environment),

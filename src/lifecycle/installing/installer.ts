@@ -12,6 +12,7 @@ import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin 
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import { tellCircles } from './dependency-circle.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
+import { storedByOther } from '../sources/last-installation.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
@@ -153,6 +154,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         await sharedFiles?.put(staged.contents.values())
         const { repository } = staged
         const version = staged.manifest.version
+        const storedBy = storedByOther(context, id, repository)
         // Another host of the fleet may have installed it meanwhile.
         const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
         await journal.append(requested, by)
@@ -174,6 +176,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         // An earlier installation may have left versions that nobody can return to any more.
         await directory.prune(identifierOf(id), [])
         const done = { plugin: id, version, repository }
+        if (storedBy !== null)
+          logger.warn('A plugin can read what one of its name from another repository has stored', {
+            ...done,
+            storedBy,
+          })
         if (heldBy === null) logger.info('Installed a plugin', done)
         else
           logger.warn('Installed a plugin of a namespace that belongs to another repository', {

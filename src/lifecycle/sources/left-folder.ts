@@ -1,12 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem, type ProblemCode } from '../../base/problem.ts'
-import { pluginIn } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { isSameVersion } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Release } from '../../schema/journal/journal-event.ts'
 import type { LifecycleContext } from '../context.ts'
 import type { InstallRequest } from '../lifecycle.ts'
+import { lastInstallation } from './last-installation.ts'
 
 /** What an uninstallation left on disk, as it can be installed again. */
 export type LeftFolder = Omit<Release, 'config'> & Pick<InstalledFiles, 'manifest'>
@@ -47,10 +47,4 @@ export async function leftFolder(
     repository: before?.repository ?? null,
     integrity,
   }
-}
-
-/** What was installed before the plugin was uninstalled, if that was the last that happened to it. */
-function lastInstallation({ journal }: LifecycleContext, id: string) {
-  const last = journal.last(id)
-  return last?.type === 'PluginUninstalled' ? pluginIn(journal.stateAt(last.seq - 1), id).context : undefined
 }

@@ -26,6 +26,10 @@ export const ChangeCheck = Type.Object({
   namespaceHeldBy: nullable(Type.String(), {
     description: 'Another repository that the namespace of the plugin belongs to',
   }),
+  storedBy: nullable(Type.String(), {
+    description:
+      'Another repository, whose plugin of this name was uninstalled and left what it had stored: this one can read it',
+  }),
   permissions: nullable(Permissions, {
     description: 'null: the plugin declares none, so nothing is refused to it',
   }),

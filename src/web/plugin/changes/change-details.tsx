@@ -7,7 +7,7 @@ import type { Plugin } from '../../base/types.ts'
 import { countOf } from '../../base/words.ts'
 import { breakable } from '../../parts/breakable.tsx'
 import { Fact } from '../../parts/fact.tsx'
-import { Failure } from '../../parts/feedback.tsx'
+import { Failure, Note } from '../../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
 import { labelOfPath } from '../settings/setting-places.ts'
@@ -23,6 +23,14 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
       ))}
       {check.namespaceHeldBy === null ? null : (
         <ForeignNamespace id={check.id} heldBy={check.namespaceHeldBy} />
+      )}
+      {check.storedBy === null ? null : (
+        <Note>
+          A plugin of this name from the repository {breakable(check.storedBy)} was here before, and what it
+          had stored was kept: this one can read that as soon as it is switched on. If it is not to: uninstall
+          it right after the installation, together with the values that it has stored, and install it once
+          more.
+        </Note>
       )}
       <dl class="facts">
         <Fact name="Version">
