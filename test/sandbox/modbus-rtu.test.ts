@@ -3,8 +3,11 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { test } from 'node:test'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
 import { answerTo, rtuTelegram, withChecksum } from '../../src/outside/modbus/modbus-rtu-link.ts'
-import type { ModbusRequest } from '../../src/schema/outside/outside.ts'
+import { createOwnListeners } from '../../src/outside/own-listeners.ts'
+import type { ModbusAnswer, ModbusRequest } from '../../src/schema/outside/outside.ts'
 import { createSerialPair } from '../helpers/serial-pair.ts'
 import { printedBy } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'
@@ -108,6 +111,37 @@ test('§11 a serial port that is not there, or that makes no sense, is told', as
     '2\tport.serial must be the path of a serial port',
     '3\t/dev/null is no serial port',
   ])
+})
+
+test('a plugin with other settings for a serial port takes it from nobody, and is told which are in use', async (t) => {
+  const { path, port } = await createSerialPair(t)
+  serveDevice(port)
+  const gateways = createModbusGateways({ clock: systemClock, own: createOwnListeners({ ports: () => [] }) })
+  t.after(() => gateways.close())
+  const ask = (plugin: string, baudRate: number, unit = 1): Promise<ModbusAnswer> =>
+    gateways.request(
+      plugin,
+      {
+        ...{ host: '', port: 0, unit, fc: 3, address: 5, quantity: 1, timeout: unit === 9 ? 50 : 5_000 },
+        serial: { path, baudRate, dataBits: 8, parity: 'none', stopBits: 1 },
+      },
+      new AbortController().signal,
+    )
+  const answered = { ok: true, values: [5] }
+  const settings = `${path} (9600 8N1)`
+  assert.deepEqual(await ask('@test/meters', 9_600), answered)
+  // The port is closed after this, and free for whoever comes first.
+  assert.deepEqual(await ask('@test/meters', 9_600, 9), {
+    ok: false,
+    message: `timeout after 50 ms (${settings})`,
+  })
+  assert.deepEqual(await ask('@test/pump', 19_200), {
+    ok: false,
+    message: `another plugin uses this port with other settings, as ${settings}`,
+  })
+  assert.deepEqual(await ask('@test/meters', 9_600), answered)
+  gateways.forget('@test/meters')
+  assert.deepEqual(await ask('@test/pump', 19_200), answered)
 })
 
 test('an answer is found by unit, function, length and checksum, and by nothing less', () => {

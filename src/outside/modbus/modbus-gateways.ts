@@ -48,6 +48,8 @@ interface Job {
 
 interface Gateway {
   key: string
+  /** Of its serial port, if it is one. */
+  path: string | undefined
   link: ModbusLink
   /** What waits, by plugin; plugins take turns. */
   waiting: Map<string, Job[]>
@@ -80,7 +82,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     }
     const link = linkFor(request)
     const gateway: Gateway = {
-      ...{ key, link, serves: undefined, idle: undefined },
+      ...{ key, path: request.serial?.path, link, serves: undefined, idle: undefined },
       waiting: new Map(),
       users: new Set(),
     }
@@ -117,6 +119,17 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     const wanted = gateways.get(keyOf(request))
     if (wanted !== undefined && isBusyFor(wanted, plugin)) return false
     return [...gateways.values()].filter((gateway) => isBusyFor(gateway, plugin)).length >= pluginGatewayLimit
+  }
+
+  /**
+   * The same serial port with other settings, for another plugin. It is closed after each timeout, so both would have it in turns,
+   * and each would be told that it is in use when the other one has it.
+   */
+  function withOtherSettings(plugin: string, request: ModbusRequest): Gateway | undefined {
+    const path = request.serial?.path
+    if (path === undefined) return undefined
+    const others = [...gateways.values()].filter((one) => one.path === path && one.key !== keyOf(request))
+    return others.find(({ users }) => [...users].some((user) => user !== plugin))
   }
 
   function nextJob(gateway: Gateway): Job | undefined {
@@ -167,6 +180,11 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
         }
         if (hasItsShare(plugin, request)) {
           refuse(`too many gateways: a plugin may keep ${pluginGatewayLimit} busy at one time`)
+          return
+        }
+        const rival = withOtherSettings(plugin, request)
+        if (rival !== undefined) {
+          refuse(`another plugin uses this port with other settings, as ${rival.key}`)
           return
         }
         const gateway = gatewayFor(request)
