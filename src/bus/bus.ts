@@ -112,6 +112,8 @@ export interface Bus {
   onReconnect(listener: () => void): () => void
   /** Whether messages can be sent now. */
   readonly connected: boolean
+  /** Why there is no connection to an external broker, and what to do; undefined: there is one, or it is not known yet. */
+  readonly fault?: string | undefined
   /** Clients connected to the embedded broker. */
   readonly clients: number
   /** Why the embedded broker keeps in memory alone what is to survive a restart; `lasting`: for as long as it runs. */

@@ -16,7 +16,7 @@ const withoutSession =
   'and is not at the broker, until it does'
 
 export function createReadiness(
-  bus: Pick<Bus, 'connected' | 'memoryOnly'>,
+  bus: Pick<Bus, 'connected' | 'fault' | 'memoryOnly'>,
   journal: Pick<Journal, 'stall' | 'refused'>,
   snapshots: Pick<SnapshotWriter, 'failure'>,
   /** In a fleet, whether its store knows this host to live. */
@@ -30,7 +30,8 @@ export function createReadiness(
       const reasons = [...hindrances]
       // Without a session a host is not to be at the broker, with which all may be well.
       if (!isLive()) reasons.push(withoutSession)
-      else if (!bus.connected) reasons.push('the broker is not connected')
+      else if (!bus.connected)
+        reasons.push(`the broker is not connected${bus.fault === undefined ? '' : `: ${bus.fault}`}`)
       const { memoryOnly } = bus
       if (memoryOnly?.lasting === false)
         reasons.push(`what the broker keeps cannot be written: ${memoryOnly.reason}`)

@@ -1,4 +1,5 @@
 import { clockInDoubt } from '../base/network/certificate-time.ts'
+import { tlsWords } from '../base/network/tls-words.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 
@@ -8,18 +9,6 @@ export interface NetworkFailure {
 }
 
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_|CERT_|ERR_TLS_CERT_)/
-
-/** What OpenSSL says, in front of the place in its source: `…:error:0A00010B:SSL routines:ssl3_get_record:wrong version number:…`. */
-const tlsReason = /:error:[0-9A-F]+:[^:]*:[^:]*:([^:\n]+)/
-const noTls = /^(wrong version number|packet length too long|http request|unknown protocol)$/
-const oldTls = /^(unsupported protocol|tlsv1 alert protocol version)$/
-
-/** What it means, in front of OpenSSL's own words. */
-function tlsWords(reason: string, host: string): string {
-  if (noTls.test(reason)) return `what answers at ${host} does not speak TLS: ${reason}`
-  if (oldTls.test(reason)) return `${host} speaks only versions of TLS that are too old: ${reason}`
-  return `TLS with ${host} failed: ${reason}`
-}
 
 /** What went wrong on the way to `host`, in words; the system's own name for it stays, for those who search. */
 export function networkFailure(error: unknown, host: string, now = systemClock.now()): NetworkFailure {
@@ -48,8 +37,8 @@ export function networkFailure(error: unknown, host: string, now = systemClock.n
         return network(`${host} answered 100 Continue, which was not asked for`)
       return network(`${host} closed the connection before the answer was complete`)
   }
-  const [, reason] = tlsReason.exec(messageOf(error)) ?? []
-  if (reason !== undefined) return network(tlsWords(reason, host))
+  const tls = tlsWords(messageOf(error), host)
+  if (tls !== undefined) return network(tls)
   if (untrusted.test(code)) {
     const doubt = code === 'CERT_NOT_YET_VALID' ? clockInDoubt(messageOf(error), now) : undefined
     const why = [messageOf(error), ...(doubt === undefined ? [] : [doubt])].join('; ')

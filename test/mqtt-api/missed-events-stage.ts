@@ -73,7 +73,7 @@ export async function cut({ way }: { way: { refuse(): void } }, { request }: Tes
   way.refuse()
   await until('the end of the connection', async () => {
     const { body } = await request('GET', '/readyz')
-    return body.reasons.includes('the broker is not connected')
+    return String(body.reasons).includes('the broker is not connected')
   })
 }
 

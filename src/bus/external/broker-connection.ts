@@ -1,7 +1,7 @@
 import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { messageOf } from '../../base/problem.ts'
+import { brokerFailure } from './broker-failure.ts'
 import {
   commonVersion,
   createBrokerClient,
@@ -84,7 +84,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     const wasConnected = connected
     if (wasConnected && clock.monotonic() - connectedAt >= steadyTime) failures = 0
     drop()
-    const text = reason === undefined ? 'the connection was closed' : messageOf(reason)
+    const text = reason === undefined ? 'the connection was closed' : brokerFailure(reason, clock.now())
     if (isFinished) {
       ended(wasConnected, text)
       return

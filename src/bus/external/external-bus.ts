@@ -104,6 +104,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     client: () => (closing === undefined ? connection.client : undefined),
   })
   const messages = { received: 0, published: 0 }
+  /** Why there is no connection. */
+  let fault: string | undefined
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
   let onFirstAttempt = (): void => undefined
@@ -111,6 +113,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
 
   function opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void {
     logger.info('Connected to the MQTT broker', { url: address })
+    fault = undefined
     const { subscriptionIdentifiersAvailable: tells = true } = packet.properties ?? {}
     subscriptions.open(client, tells ? protocolVersion : commonVersion)
     asTaken = takenBy(packet)
@@ -137,6 +140,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   function ended(wasConnected: boolean, reason: string | undefined): void {
     queue.pause()
     subscriptions.pause()
+    fault = reason
     if (closing !== undefined) {
       endFarewell()
       return
@@ -210,6 +214,9 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     url: address,
     get connected() {
       return connection.client !== undefined && closing === undefined
+    },
+    get fault() {
+      return fault
     },
     clients: 0,
     messages,

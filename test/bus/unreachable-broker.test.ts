@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { brokerFailure } from '../../src/bus/external/broker-failure.ts'
+import { createExternalBus } from '../../src/bus/external/external-bus.ts'
+import { createReadiness } from '../../src/host/readiness.ts'
+import { createRecordingLogger } from './bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+
+/** Brokers elsewhere that a host does not get into, and what its log and `/readyz` say of that. */
+
+const tls = join(import.meta.dirname, '..', 'fixtures', 'tls')
+const ownAuthority = 'NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own'
+
+async function toldOf(context: TestContext, url: string): Promise<{ logged: unknown; health: unknown }> {
+  const logger = createRecordingLogger()
+  const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
+  context.after(() => bus.close())
+  await bus.start()
+  const refused = { reason: undefined, takenElsewhere: () => undefined, subscribe: () => () => undefined }
+  const readiness = createReadiness(bus, { stall: undefined, refused }, { failure: undefined })
+  return { logged: logger.lines[0]?.fields?.reason, health: readiness.now().reasons }
+}
+
+test(
+  'A broker that does not take the password is told of with the setting that has it, in the log and as what keeps the host from its work',
+  { skip: mosquittoMissing },
+  async (context) => {
+    const mosquitto = await createMosquitto(context, ['allow_anonymous false'])
+    await mosquitto.start()
+    const reason =
+      'Connection refused: Not authorized: it does not take the user name and password that HOST_MQTT_URL has, or this client'
+    assert.deepEqual(await toldOf(context, mosquitto.url), {
+      logged: reason,
+      health: [`the broker is not connected: ${reason}`],
+    })
+  },
+)
+
+test(
+  'A broker with a certificate of its own authority is told of with the setting that has that believed',
+  { skip: mosquittoMissing },
+  async (context) => {
+    const files = [`certfile ${join(tls, 'certificate.pem')}`, `keyfile ${join(tls, 'key.pem')}`]
+    const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...files])
+    await mosquitto.start()
+    const reason = `self-signed certificate: ${ownAuthority}`
+    assert.deepEqual(await toldOf(context, mosquitto.url.replace('mqtt:', 'mqtts:')), {
+      logged: reason,
+      health: [`the broker is not connected: ${reason}`],
+    })
+  },
+)
+
+test('What a broker has against a host is said in words, and what is plain already stays', () => {
+  const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code })
+  const openSsl = (reason: string): Error =>
+    coded('ERR_SSL', `80AC8C9A:error:0A00045C:SSL routines:ssl3_read_bytes:${reason}:../deps/rec.c:1601:\n`)
+  assert.deepEqual(
+    [
+      openSsl('tlsv13 alert certificate required'),
+      openSsl('wrong version number'),
+      coded('CERT_HAS_EXPIRED', 'certificate has expired'),
+      coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'),
+      coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1883'),
+      new Error('connack timeout'),
+    ].map((error) => brokerFailure(error, 0)),
+    [
+      'the broker asks who connects for a certificate, and this host has none to show: tlsv13 alert certificate required',
+      'what answers at the broker does not speak TLS: wrong version number',
+      'certificate has expired; by the clock of this host it is 1970-01-01T00:00:00.000Z',
+      `unable to verify the first certificate: ${ownAuthority}`,
+      'connect ECONNREFUSED 127.0.0.1:1883',
+      'connack timeout',
+    ],
+  )
+})
