@@ -100,7 +100,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   /** Whether the host may say something in its own name. */
   const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
   const status = createHostStatus({
-    ...{ topic: statusTopic, ownId, root, address, logger, warn, maySpeak },
+    ...{ topic: statusTopic, ownId, root, address, clock, logger, warn, maySpeak },
     client: () => (closing === undefined ? connection.client : undefined),
   })
   const messages = { received: 0, published: 0 }
@@ -140,6 +140,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   function ended(wasConnected: boolean, reason: string | undefined): void {
     queue.pause()
     subscriptions.pause()
+    status.ended()
     fault = reason
     if (closing !== undefined) {
       endFarewell()

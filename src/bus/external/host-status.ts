@@ -1,4 +1,5 @@
 import type { IPublishPacket, MqttClient } from 'mqtt'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { createWarner } from '../../base/log/warning.ts'
 import type { BusMessage } from '../bus.ts'
@@ -12,6 +13,8 @@ export interface HostStatus {
   heard(packet: IPublishPacket): void
   /** The same, as the subscription of the host has it. */
   changed(message: BusMessage): void
+  /** The connection is gone. */
+  ended(): void
 }
 
 export interface HostStatusSettings {
@@ -21,6 +24,7 @@ export interface HostStatusSettings {
   /** First level(s) of the host's own topics, and the broker, as they are told. */
   root: string
   address: string
+  clock: Clock
   logger: Logger
   warn: ReturnType<typeof createWarner>
   /** Whether the host may say something in its own name. */
@@ -31,22 +35,38 @@ export interface HostStatusSettings {
 
 /** Property of MQTT 5 that says which run of a host a status is of. */
 const signature = 'lupine-client'
+/** Milliseconds in which what was published comes back from a broker that is slow. */
+export const echoTime = 30_000
 /** Others that are answered: each gets one message. */
 const metLimit = 100
 
 export function createHostStatus(settings: HostStatusSettings): HostStatus {
-  const { topic, ownId, root, address, logger, warn, maySpeak } = settings
+  const { topic, ownId, root, address, clock, logger, warn, maySpeak } = settings
   let isSigned = false
   let retained: ReturnType<Taking> = { qos: 1, retain: true }
   /** Signatures of others. */
   const met = new Set<string>()
+  /** Until the own status has come back. */
+  let awaited: ScheduledCall | undefined
+
+  /** Some brokers take a subscription and hand out nothing to who may not read: then a host is deaf, and nothing says so. */
+  function awaitEcho(): void {
+    awaited = clock.schedule(echoTime, () =>
+      warn(
+        'The MQTT broker does not hand on to this host what it has subscribed to: commands and values for controls may not ' +
+          'arrive. Allow its user there to read everything below the root, too',
+        { topic, root, url: address },
+      ),
+    )
+  }
 
   function sayOnline(through: MqttClient | undefined): void {
     if (through === undefined || !maySpeak()) return
     const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
     through.publish(topic, 'online', { ...retained, ...properties }, (error) => {
-      if (error && settings.client() === through)
-        warn('The MQTT broker refused the status', { reason: error.message })
+      if (!error || settings.client() !== through) return
+      awaited?.cancel()
+      warn('The MQTT broker refused the status', { reason: error.message })
     })
   }
 
@@ -54,10 +74,12 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
     opened(client, asTaken, signed) {
       isSigned = signed
       retained = asTaken({ qos: 1, retain: true })
+      if (maySpeak()) awaitEcho()
       sayOnline(client)
     },
     /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
     heard({ properties }) {
+      awaited?.cancel()
       const by = String(properties?.userProperties?.[signature] ?? ownId)
       if (!isSigned || by === ownId || met.has(by) || met.size >= metLimit) return
       met.add(by)
@@ -78,5 +100,6 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
       if (!message.retained && Buffer.from(message.payload).toString() === 'offline')
         sayOnline(settings.client())
     },
+    ended: () => awaited?.cancel(),
   }
 }

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
+import { createExternalBus } from '../../src/bus/external/external-bus.ts'
+import { echoTime } from '../../src/bus/external/host-status.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { createRecordingLogger } from './bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+
+for (const [rights, isDeaf] of [
+  ['write', true],
+  ['readwrite', false],
+] as const)
+  test(
+    `A host that may ${rights} at its broker ${isDeaf ? 'is told that nothing comes to it, as the broker says nothing of that' : 'has nothing to be told'}`,
+    { skip: mosquittoMissing },
+    async (context) => {
+      const acl = join(await temporaryDirectory(context), 'acl')
+      await writeFile(acl, `user lupine\ntopic ${rights} host/#\n`)
+      // Otherwise a mosquitto that root starts becomes a user who cannot read that file.
+      const mosquitto = await createMosquitto(context, [
+        ...['user root', 'allow_anonymous true', `acl_file ${acl}`],
+      ])
+      await mosquitto.start()
+      const logger = createRecordingLogger()
+      const late = new Set<() => void>()
+      const clock: Clock = {
+        ...systemClock,
+        schedule(milliseconds, callback) {
+          if (milliseconds !== echoTime) return systemClock.schedule(milliseconds, callback)
+          late.add(callback)
+          return { cancel: () => void late.delete(callback) }
+        },
+      }
+      const url = mosquitto.url.replace('//', '//lupine:word@')
+      const bus = createExternalBus({ url, root: 'host', logger, clock })
+      context.after(() => bus.close())
+      await bus.start()
+      // What the broker answers to this comes after all that it had to hand on before.
+      await bus.flush()
+      for (const callback of late) callback()
+      assert.deepEqual(
+        logger.lines.filter(({ level }) => level === 'warn').map(({ fields }) => fields),
+        isDeaf ? [{ topic: 'host/status', root: 'host', url: mosquitto.url }] : [],
+      )
+      await bus.close()
+      assert.equal(late.size, 0)
+    },
+  )
