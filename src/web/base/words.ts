@@ -1,8 +1,4 @@
 import { jsonText } from '../../base/text/json.ts'
-import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
-import { fleetDetailOf } from './fleet-words.ts'
-import { permissionsInWords } from './permission-words.ts'
-import type { JournalEvent } from './types.ts'
 
 /** What the host says in names, in plain words. */
 
@@ -89,27 +85,6 @@ const eventWords: Readonly<Record<string, string>> = {
 
 export function eventInWords(type: string): string {
   return eventWords[type] ?? type
-}
-
-/** Why it happened or what came with it, as far as the event says. */
-export function detailOf(event: JournalEvent): string {
-  const ofFleet = fleetDetailOf(event)
-  if (ofFleet !== undefined) return ofFleet
-  const { data } = event
-  const { error, reason, version, from, name, namespace, repository } = data
-  if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
-  const versions = typeof from === 'string' ? `from version ${from} to ${String(version)}` : undefined
-  if (typeof reason === 'string') {
-    const why = `because of: ${reason}`
-    return versions === undefined ? why : `${versions}, ${why}`
-  }
-  if (typeof version === 'string') {
-    const { permissionsAdded: added } = data
-    const more = Array.isArray(added) ? `; it may now ${permissionsInWords(added as PermissionEntry[])}` : ''
-    return `${versions ?? `version ${version}`}${more}`
-  }
-  if (typeof namespace === 'string') return `@${namespace} to ${String(repository)}`
-  return typeof name === 'string' ? name : ''
 }
 
 /** Made once: a formatter is far dearer than what it does. With `hour12: false` some languages call midnight 24 o'clock. */

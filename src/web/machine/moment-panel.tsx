@@ -1,5 +1,6 @@
 import type { JournalEvent } from '../base/types.ts'
-import { detailOf, eventInWords, originInWords } from '../base/words.ts'
+import { detailOf } from '../base/event-detail.ts'
+import { eventInWords, originInWords } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 import { plugins } from '../store/plugins.ts'

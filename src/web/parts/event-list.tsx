@@ -1,4 +1,5 @@
-import { detailOf, dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
+import { detailOf } from '../base/event-detail.ts'
+import { dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
 import type { JournalEvent } from '../base/types.ts'
 import { breakable } from './breakable.tsx'
 import { InfiniteList } from './infinite-scroll.tsx'

@@ -6,7 +6,7 @@ import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
 import { LogEntryLine } from '../parts/log-entry-line.tsx'
 import { reload } from '../store/commands.ts'
-import { limitName } from './limit-words.ts'
+import { limitName } from '../base/limit-words.ts'
 import { Link } from '../parts/link.tsx'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */

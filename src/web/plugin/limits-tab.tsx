@@ -8,7 +8,7 @@ import { tell } from '../store/notices.ts'
 import { putPlugin } from '../store/plugins.ts'
 import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
 import { useRemote } from '../store/remote.ts'
-import { limitName, limitText } from './limit-words.ts'
+import { limitName, limitText } from '../base/limit-words.ts'
 
 /** What the plugin may take of the host; an empty field is what the host gives every plugin. */
 export function LimitsTab({ plugin }: { plugin: Plugin }) {
