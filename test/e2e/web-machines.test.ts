@@ -34,6 +34,21 @@ test('what has happened to a plugin long ago is in its machine', options, async 
   await page.getByText(/^At event \d+$/).waitFor()
 })
 
+test('the history says what a saved configuration has changed', options, async (context) => {
+  const host = await busyHost(context)
+  const { page } = await open(context, host)
+  for (const path of ['/history', '/plugins/@fixtures/demo/history']) {
+    await page.goto(path)
+    await page
+      .locator('.event-line .detail', { hasText: `turn from ${manyEvents - 2} to ${manyEvents - 1}` })
+      .waitFor()
+  }
+  await page.locator('.event-line > a').first().click()
+  await page
+    .locator('.moment-words', { hasText: `turn from ${manyEvents - 2} to ${manyEvents - 1}` })
+    .waitFor()
+})
+
 test('a host that was started long ago has a state', options, async (context) => {
   const host = await busyHost(context)
   const { page } = await open(context, host)
@@ -56,13 +71,33 @@ test('what an owner may change is no report of the host', options, async (contex
   await page.getByRole('heading', { name: 'Limits' }).waitFor()
 })
 
-test('of a plugin with more events than are shown, the newest are', options, async (context) => {
+/** A host of years, with one plugin. */
+async function oldHost(context: TestContext, events: number): Promise<TestHost> {
   const directory = await temporaryDirectory({
     after: (end: () => Promise<void>) => endLatestFirst(context, end),
   })
-  await writeLongJournal(directory, 10_050, 1)
+  await writeLongJournal(directory, events, 1)
   const host = await openTestHost(directory, directory, {})
   endLatestFirst(context, () => host.host.close())
+  return host
+}
+
+test(
+  'a search in the history says what it has not read, and goes on to where something fits',
+  options,
+  async (context) => {
+    const { page } = await open(context, await oldHost(context, 2_000))
+    await page.goto('/history?q=Installation+asked+for')
+    await page.getByText(/^None of the newest 300 events fits the search; \d+ older ones/).waitFor()
+    await page.getByRole('status').getByText('0 found', { exact: true }).waitFor()
+    await page.getByRole('button', { name: /^Read older events/ }).click()
+    await page.locator('.event-line', { hasText: '#1Installation asked for' }).waitFor()
+    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor()
+  },
+)
+
+test('of a plugin with more events than are shown, the newest are', options, async (context) => {
+  const host = await oldHost(context, 10_050)
   const { page } = await open(context, host)
   await page.goto('/plugins/@fixtures/plugin-0/history')
   const { body } = await host.request('GET', '/api/plugins/@fixtures/plugin-0/history?after=10000')

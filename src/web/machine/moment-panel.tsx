@@ -15,6 +15,8 @@ interface MomentPanelProps {
   event: JournalEvent | undefined
   /** The last one until then that is about the subject. */
   latest: JournalEvent | undefined
+  /** Which settings an event has changed, by its number. */
+  changes: ReadonlyMap<number, string>
   state: string | undefined
   /** Why it was not running then; empty when it was. */
   error: string
@@ -22,20 +24,22 @@ interface MomentPanelProps {
 }
 
 /** The state at a moment, why it changed, who asked, and what may come next. */
-export function MomentPanel({ subject, seq, event, latest, state, error, onNow }: MomentPanelProps) {
+export function MomentPanel({ subject, seq, event, latest, changes, state, error, onNow }: MomentPanelProps) {
   const isPlugin = subject !== '' && subject !== 'host'
   return (
     <section class="panel moment-panel">
       <h2>{seq === undefined ? 'Now' : `At event ${seq}`}</h2>
       <div class="moment-words" role="status">
-        {event === undefined || seq === undefined ? null : <Why event={event} />}
+        {event === undefined || seq === undefined ? null : <Why event={event} changes={changes} />}
         {state === undefined ? null : (
           <p>
             {isPlugin ? breakable(subject) : 'The host'}: <StateChip state={state} />
           </p>
         )}
         {error === '' ? null : <p class="row-error">{breakable(error)}</p>}
-        {isPlugin && latest !== undefined && latest.seq !== seq ? <Why event={latest} latest /> : null}
+        {isPlugin && latest !== undefined && latest.seq !== seq ? (
+          <Why event={latest} changes={changes} latest />
+        ) : null}
       </div>
       {subject === '' ? <p class="hint">Choose a plugin to see what it may do.</p> : null}
       {isPlugin ? <Now plugin={subject} past={seq !== undefined} onNow={onNow} /> : null}
@@ -63,8 +67,14 @@ function Now({ plugin, past, onNow }: { plugin: string; past: boolean; onNow(): 
   )
 }
 
-function Why({ event, latest = false }: { event: JournalEvent; latest?: boolean }) {
-  const detail = detailOf(event)
+interface WhyProps {
+  event: JournalEvent
+  changes: MomentPanelProps['changes']
+  latest?: boolean
+}
+
+function Why({ event, changes, latest = false }: WhyProps) {
+  const detail = changes.get(event.seq) ?? detailOf(event)
   return (
     <p>
       {latest ? 'Last: ' : ''}

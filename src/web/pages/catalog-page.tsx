@@ -43,7 +43,12 @@ export function CatalogPage() {
       aside={remote.value === undefined ? null : <span class="count">{countOf(shown.length, 'plugin')}</span>}
     >
       <div class="toolbar">
-        <SearchBox label="Search the catalog" value={wanted} onInput={(q) => setQuery({ q })} />
+        <SearchBox
+          label="Search the catalog"
+          value={wanted}
+          found={shown.length}
+          onInput={(q) => setQuery({ q })}
+        />
         <Select
           label="Repository"
           value={repository}

@@ -10,6 +10,10 @@ import { SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
 import { journal, pageSize, reachBack } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
+import { settingChanges } from '../store/setting-changes.ts'
+
+/** How many pages are read at most in search of one event. */
+const pagesAtOnce = 20
 
 const origins = ['http', 'mqtt', 'supervisor', 'startup', 'shutdown', 'file']
 
@@ -20,11 +24,12 @@ export function HistoryPage() {
   const by = query.get('by') ?? ''
   const [reading, setReading] = useState(false)
   const shown = useMemo(() => filtered(events, wanted, by), [events, wanted, by])
+  const changes = useMemo(() => settingChanges(events), [events])
   const first = events[0]?.seq ?? 1
 
   async function readOlder(): Promise<void> {
     setReading(true)
-    await reachBack(Math.max(1, first - pageSize)).catch(tellFailure)
+    await readOlderThatFit(wanted, by).catch(tellFailure)
     setReading(false)
   }
 
@@ -34,7 +39,12 @@ export function HistoryPage() {
       aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq, 'event')}</span>}
     >
       <div class="toolbar">
-        <SearchBox label="Search the history" value={wanted} onInput={(q) => setQuery({ q })} />
+        <SearchBox
+          label="Search the history"
+          value={wanted}
+          found={shown.length}
+          onInput={(q) => setQuery({ q })}
+        />
         <Select
           label="Who asked"
           value={by}
@@ -46,8 +56,14 @@ export function HistoryPage() {
         />
       </div>
       {lastSeq === 0 ? <Loading what="the history" /> : null}
-      {lastSeq > 0 && shown.length === 0 ? <Empty>No event fits the search.</Empty> : null}
-      <EventList events={shown} withPlugin />
+      {lastSeq > 0 && shown.length === 0 ? (
+        <Empty>
+          {first > 1
+            ? `None of the newest ${events.length} events fits the search; ${first - 1} older ones have not been read yet.`
+            : 'No event fits the search.'}
+        </Empty>
+      ) : null}
+      <EventList events={shown} changes={changes} withPlugin />
       {first > 1 ? (
         <button type="button" disabled={reading} onClick={() => void readOlder()}>
           {reading ? 'Reading older events…' : `Read older events (${first - 1} more)`}
@@ -55,6 +71,21 @@ export function HistoryPage() {
       ) : null}
     </Page>
   )
+}
+
+/** Reads a page back; where something is searched, as many as it takes until an event fits. */
+async function readOlderThatFit(wanted: string, by: string): Promise<void> {
+  for (let page = 0; page < pagesAtOnce; page += 1) {
+    const first = journal.peek().events[0]?.seq ?? 1
+    if (first <= 1) return
+    await reachBack(Math.max(1, first - pageSize))
+    const { events } = journal.peek()
+    const older = events.slice(
+      0,
+      events.findIndex(({ seq }) => seq === first),
+    )
+    if (older.length === 0 || filtered(older, wanted, by).length > 0) return
+  }
 }
 
 /** What of an event is searched; made once for each, as there are thousands. */

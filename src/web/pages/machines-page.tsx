@@ -14,6 +14,7 @@ import { journal, reachBack, reachHost } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
 import { usePluginHistory } from '../store/plugin-history.ts'
 import { plugins } from '../store/plugins.ts'
+import { settingChanges } from '../store/setting-changes.ts'
 import { useStatesAt } from '../store/states-at.ts'
 import { useRemote } from '../store/remote.ts'
 
@@ -45,6 +46,7 @@ export function MachinesPage({ name }: { name: string }) {
           ),
     [history.value, events, plugin, isHost],
   )
+  const changes = useMemo(() => settingChanges(own), [own])
   const until = own.filter((event) => event.seq <= (seq ?? lastSeq))
   const latest = until.at(-1)
   const selected = states?.find(({ id }) => id === plugin)
@@ -90,6 +92,7 @@ export function MachinesPage({ name }: { name: string }) {
           seq={seq}
           event={atSeq}
           latest={latest}
+          changes={changes}
           state={current}
           error={selected?.error?.message ?? ''}
           onNow={() => move(undefined)}

@@ -28,7 +28,12 @@ export function PluginsPage() {
       aside={all === undefined ? null : <span class="count">{countOf(all.size, 'plugin')}</span>}
     >
       <div class="toolbar">
-        <SearchBox label="Search plugins" value={wanted} onInput={(q) => setQuery({ q })} />
+        <SearchBox
+          label="Search plugins"
+          value={wanted}
+          found={shown.length}
+          onInput={(q) => setQuery({ q })}
+        />
         <Select
           label="State"
           value={state}

@@ -9,24 +9,39 @@ import { Link } from './link.tsx'
 interface EventListProps {
   /** Oldest first; the list shows the newest first. */
   events: readonly JournalEvent[]
+  /** Which settings each has changed, by its number. */
+  changes: ReadonlyMap<number, string>
   withPlugin: boolean
 }
 
 /** A part of the journal. */
-export function EventList({ events, withPlugin }: EventListProps) {
+export function EventList({ events, changes, withPlugin }: EventListProps) {
   return (
     <InfiniteList class="event-list" label="Events, newest first" items={events.toReversed()} step={60}>
-      {(event) => <EventLine key={event.seq} event={event} withPlugin={withPlugin} />}
+      {(event) => (
+        <EventLine
+          key={event.seq}
+          event={event}
+          detail={changes.get(event.seq) ?? detailOf(event)}
+          withPlugin={withPlugin}
+        />
+      )}
     </InfiniteList>
   )
 }
 
+interface EventLineProps {
+  event: JournalEvent
+  /** Empty: nothing came with it. */
+  detail: string
+  withPlugin: boolean
+}
+
 /** With the way to the picture of that moment. */
-function EventLine({ event, withPlugin }: { event: JournalEvent; withPlugin: boolean }) {
+function EventLine({ event, detail, withPlugin }: EventLineProps) {
   const { seq, plugin, type, by, at, state, host } = event
   const machine =
     plugin === null ? `/machines/host?seq=${seq}` : `/machines/plugin-lifecycle?plugin=${plugin}&seq=${seq}`
-  const detail = detailOf(event)
   return (
     <li class="event-line">
       <Link to={machine} aria-label={`Event ${seq}: ${eventInWords(type)}. Show that moment`}>

@@ -4,6 +4,8 @@ import { literalText } from './literal-text.ts'
 interface SearchBoxProps {
   label: string
   value: string
+  /** How many there are; told only while something is searched. */
+  found: number
   onInput(value: string): void
 }
 
@@ -13,18 +15,23 @@ export function fitsSearch(wanted: string, texts: readonly (string | null)[]): b
   return texts.some((one) => one?.toLowerCase().includes(text) === true)
 }
 
-export function SearchBox({ label, value, onInput }: SearchBoxProps) {
+export function SearchBox({ label, value, found, onInput }: SearchBoxProps) {
   return (
-    <div class="search">
-      <Icon name="search" />
-      <input
-        type="search"
-        {...literalText}
-        aria-label={label}
-        placeholder={label}
-        value={value}
-        onInput={({ currentTarget }) => onInput(currentTarget.value)}
-      />
-    </div>
+    <>
+      <div class="search">
+        <Icon name="search" />
+        <input
+          type="search"
+          {...literalText}
+          aria-label={label}
+          placeholder={label}
+          value={value}
+          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+        />
+      </div>
+      <span class="hint" role="status">
+        {value.trim() === '' ? '' : `${found} found`}
+      </span>
+    </>
   )
 }

@@ -33,7 +33,7 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
         </p>
       )}
       <div class="toolbar">
-        <SearchBox label="Search the events" value={wanted} onInput={setWanted} />
+        <SearchBox label="Search the events" value={wanted} found={shown.length} onInput={setWanted} />
         <PauseButton paused={paused} waiting={waiting} onChange={setPaused} />
       </div>
       {shown.length > 0 ? null : (

@@ -1,15 +1,21 @@
-import type { Plugin } from '../base/types.ts'
+import { useMemo } from 'preact/hooks'
+import type { JournalEvent, Plugin } from '../base/types.ts'
 import { EventList } from '../parts/event-list.tsx'
 import { ReadState } from '../parts/feedback.tsx'
 import { usePluginHistory } from '../store/plugin-history.ts'
+import { settingChanges } from '../store/setting-changes.ts'
+
+const none: readonly JournalEvent[] = []
 
 export function HistoryTab({ plugin }: { plugin: Plugin }) {
   const history = usePluginHistory(plugin.id)
+  const events = history.value ?? none
+  const changes = useMemo(() => settingChanges(events), [events])
   return (
     <section class="panel">
       <h2>History</h2>
       <ReadState remote={history} what="the history" />
-      <EventList events={history.value ?? []} withPlugin={false} />
+      <EventList events={events} changes={changes} withPlugin={false} />
     </section>
   )
 }

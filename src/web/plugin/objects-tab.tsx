@@ -21,7 +21,7 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
       <ReadState remote={remote} what="the objects" />
       {objects.size > 0 ? (
         <div class="toolbar">
-          <SearchBox label="Search the objects" value={wanted} onInput={setWanted} />
+          <SearchBox label="Search the objects" value={wanted} found={paths.length} onInput={setWanted} />
         </div>
       ) : remote.value === undefined ? null : (
         <Empty>
