@@ -226,6 +226,8 @@ for (const view of views) {
     async (context) => {
       const host = await lampHost(context)
       await runningLamp(host)
+      // Several plugins share a worker: their names stand in a row, and below one another.
+      for (const id of ['hello', 'demo']) await run(host, `@fixtures/${id}`)
       const { page, faults, elsewhere } = await lampPage(context, host, { ...view, reducedMotion: true })
       for (const [path, title] of pages) {
         await page.goto(path)
