@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Clock, systemClock } from '../../src/base/time/clock.ts'
-import { createExternalBus } from '../../src/bus/external/external-bus.ts'
-import { echoTime } from '../../src/bus/external/host-status.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { createRecordingLogger } from './bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { echoTime } from '../../../src/bus/external/host-status.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { createRecordingLogger } from '../bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
 
 for (const [rights, isDeaf] of [
   ['write', true],

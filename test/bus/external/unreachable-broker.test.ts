@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/time/clock.ts'
-import { brokerFailure } from '../../src/bus/external/broker-failure.ts'
-import { createExternalBus } from '../../src/bus/external/external-bus.ts'
-import { createReadiness } from '../../src/host/readiness.ts'
-import { createRecordingLogger } from './bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { brokerFailure } from '../../../src/bus/external/broker-failure.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { createReadiness } from '../../../src/host/readiness.ts'
+import { createRecordingLogger } from '../bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
 
 /** Brokers elsewhere that a host does not get into, and what its log and `/readyz` say of that. */
 
-const tls = join(import.meta.dirname, '..', 'fixtures', 'tls')
+const tls = join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
 const ownAuthority = 'NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own'
 
 async function toldOf(context: TestContext, url: string): Promise<{ logged: unknown; health: unknown }> {
