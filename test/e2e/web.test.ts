@@ -155,6 +155,7 @@ test('what an installation or an update brings is told before it is done', optio
   const offer = page.getByRole('dialog', { name: 'Install Fixture dependent?' })
   await offer.getByRole('alert').filter({ hasText: '@fixtures/hello' }).waitFor()
   assert.equal(await offer.getByRole('button', { name: 'Install', exact: true }).isDisabled(), true)
+  await offer.getByText('Publish to the topic that you set under Lamps, Topic').waitFor()
   await assertAccessible(page, 'an installation that is not possible')
   await page.keyboard.press('Escape')
   await offer.waitFor({ state: 'detached' })
@@ -178,7 +179,7 @@ test('what an installation or an update brings is told before it is done', optio
   const update = page.getByRole('dialog', { name: 'Update Lamp?' })
   await update.getByText('1.0.0 → 2.0.0').waitFor()
   const facts = await update.locator('.facts > dd').allInnerTexts()
-  assert.deepEqual(facts.slice(2, 4), ['New: fade\nChanged: Room\nGone: Dim at night', 'fade is required.'])
+  assert.deepEqual(facts.slice(2, 4), ['New: Fade\nChanged: Room\nGone: Dim at night', 'Fade is required.'])
   assert.deepEqual(await update.getByRole('list', { name: 'may not do any more' }).allInnerTexts(), [
     'Everything\nRead the variable LAMP_PLACE of the host',
   ])

@@ -114,7 +114,18 @@ plugin:onCleanup(function() plugin:log("info", "cleaned up") end)
   {
     id: 'dependent',
     lua: onInit('').replace('PLUGIN', 'dependent'),
-    manifest: { dependencies: ['@fixtures/hello@^1.0.0'] },
+    manifest: {
+      dependencies: ['@fixtures/hello@^1.0.0'],
+      configSchema: [
+        {
+          key: 'rows',
+          type: 'list',
+          label: 'Lamps',
+          fields: [{ key: 'to', type: 'string', label: 'Topic' }],
+        },
+      ],
+      permissions: { mqtt: { publish: ['${config.rows[].to}'] } },
+    },
   },
   { id: 'future', lua: onInit('').replace('PLUGIN', 'future'), manifest: { minHostVersion: '99.0.0' } },
 ]

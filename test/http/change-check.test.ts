@@ -14,7 +14,7 @@ const radio = (changes: Partial<FixturePlugin> = {}): FixturePlugin => ({
     description: 'Plays the news',
     author: 'Rita',
     configSchema: [
-      { key: 'station', type: 'string', default: 'one' },
+      { key: 'station', type: 'string', label: 'Station', default: 'one' },
       { key: 'volume', type: 'number', default: '5', max: 10 },
       { key: 'pin', type: 'string', secret: true },
     ],
@@ -77,6 +77,7 @@ test('the check of an installation tells all that would come, and changes nothin
     },
     environment: { read: [], refused: [] },
     fields: { added: ['station', 'volume', 'pin'], removed: [], changed: [] },
+    labels: { station: 'Station', volume: 'volume', pin: 'pin' },
     config: { valid: true, errors: [], effective: { station: 'one', volume: 5 }, rows: [] },
     files: { added: ['init.lua', 'plugin.json'], removed: [], changed: [] },
     dependencies: { missing: [] },
@@ -127,7 +128,7 @@ test('the check of an update compares with what is installed, and hides secrets'
     manifest: {
       files: ['init.lua', 'old.md'],
       configSchema: [
-        { key: 'station', type: 'string', default: 'one' },
+        { key: 'station', type: 'string', label: 'Station', default: 'one' },
         { key: 'volume', type: 'number', default: '3', max: 8 },
         { key: 'city', type: 'string', required: true },
       ],

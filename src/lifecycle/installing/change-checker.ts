@@ -4,6 +4,7 @@ import type { PluginPreview } from '../../repository/repository.ts'
 import { hostSupports } from '../../repository/versions.ts'
 import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { allFields } from '../../schema/manifest/field.ts'
+import { labelOfPath } from '../../schema/manifest/setting-label.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
@@ -72,6 +73,7 @@ export function createChangeChecker(context: LifecycleContext, shown: ShownManif
       permissionChanges: changedPermissions(context, id, before, manifest),
       environment: environmentUse(allFields(fields), environment),
       fields: fieldChanges(oldFields, fields),
+      labels: Object.fromEntries(allFields(fields).map(({ path }) => [path, labelOfPath(fields, path)])),
       config: {
         valid: wrong.length === 0,
         errors: wrong,

@@ -25,7 +25,21 @@ function namesInList({ items, fields }: Field, [step, ...below]: readonly string
   return [name, ...namesOf(items === null ? fields : items.fields, below)]
 }
 
-/** The same with the pointer, by which programs know it; the pointer alone where the setting has no other name. */
+/** What people call the setting at a path: `rules[].from` is `Rules, From`; `rules, from` where the fields are not known. */
+export function labelOfPath(fields: readonly Field[], path: string): string {
+  const own = fields.find(({ key }) => key === path)
+  if (own !== undefined) return own.label
+  const labels: string[] = []
+  let below: readonly Field[] | null = fields
+  for (const step of path.split(/[.[\]]+/).filter((one) => one !== '')) {
+    const field: Field | undefined = below?.find(({ key }) => key === step)
+    labels.push(field?.label ?? step)
+    below = field?.fields ?? field?.items?.fields ?? null
+  }
+  return labels.join(', ')
+}
+
+/** What a pointer leads to, with the pointer, by which programs know it; the pointer alone where the setting has no other name. */
 export function labelAndPath(fields: readonly Field[], pointer: string): string {
   const label = labelAt(fields, pointer)
   return pointer === `/config/${label}` ? pointer : `${label} (${pointer})`

@@ -41,6 +41,10 @@ export const ChangeCheck = Type.Object({
   fields: Type.Object(Changes.properties, {
     description: 'Keys of configuration fields; of those in lists and objects paths, such as rules[].to',
   }),
+  labels: Type.Record(Type.String(), Type.String(), {
+    description:
+      'What people call the fields of the new version, by their paths: { "rules[].to": "Rules, To" }',
+  }),
   config: Type.Object(
     {
       valid: Type.Boolean(),

@@ -1,3 +1,4 @@
+import { labelOfPath } from '../../schema/manifest/setting-label.ts'
 import type { PermissionEntry, PermissionKind } from '../../schema/manifest/permissions.ts'
 
 /** What a plugin may do, in plain words. */
@@ -58,7 +59,7 @@ export interface PermissionSettings {
 /** Values of rows that are told by name. */
 const toldRows = 5
 
-const noSettings: PermissionSettings = { labelOf: (key) => key, valueOf: () => undefined }
+const noSettings: PermissionSettings = { labelOf: (key) => labelOfPath([], key), valueOf: () => undefined }
 const setting = /\$\{config\.([^{}]+)\}/g
 
 /** The value as far as it is known; `words`: it is no name to be shown as code. */

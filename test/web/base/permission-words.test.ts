@@ -66,6 +66,8 @@ test('in a line of the history the settings have their keys', () => {
     { kind: 'subscribe', value: 'a/b' },
   ] as const
   assert.equal(permissionsInWords(entries), 'connect to the address that you set under url, listen to a/b')
+  const ofRows = { kind: 'publish', value: '${config.rules[].to}' } as const
+  assert.equal(permissionsInWords([ofRows]), 'publish to the topic that you set under rules, to')
 })
 
 test('that anybody may ask a plugin is told as what it is', () => {

@@ -1,7 +1,7 @@
 import type { ChangeCheck } from '../../../schema/plugin/change-check.ts'
 import { valuesAt, withReferences } from '../../../schema/manifest/config-references.ts'
 import { permissionEntries } from '../../../schema/manifest/permission-entries.ts'
-import { labelAt } from '../../../schema/manifest/setting-label.ts'
+import { labelAt, labelOfPath } from '../../../schema/manifest/setting-label.ts'
 import type { PermissionSettings } from '../../base/permission-words.ts'
 import type { Plugin } from '../../base/types.ts'
 import { countOf } from '../../base/words.ts'
@@ -10,12 +10,16 @@ import { Fact } from '../../parts/fact.tsx'
 import { Failure, Note } from '../../parts/feedback.tsx'
 import { ForeignNamespace } from './foreign-namespace.tsx'
 import { Allowed, PermissionList } from './permission-list.tsx'
-import { labelOfPath } from '../settings/setting-places.ts'
 
 /** What the host has found out about a version that is not installed yet. `plugin`: the version that is. */
 export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: Plugin | undefined }) {
   const { from, to, author, repository, hostVersion, config, fields, files } = check
-  const labelOf = (path: string): string => labelOfPath(plugin?.fields ?? [], path)
+  const labelOf = (path: string): string => check.labels[path] ?? labelOfPath(plugin?.fields ?? [], path)
+  const labelOfPlace = (pointer: string): string =>
+    check.labels[pointer.replace('/config/', '')] ?? labelAt(plugin?.fields ?? [], pointer)
+  /** Nobody could set anything yet: what is empty will be set. */
+  const known = <T,>(value: T): T | undefined =>
+    from === null && (value === '' || (Array.isArray(value) && value.length === 0)) ? undefined : value
   return (
     <>
       {check.problems.map(({ code, detail }) => (
@@ -57,7 +61,7 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
                 <ul class="change-lines row-error">
                   {config.errors.map(({ path, message }) => (
                     <li key={path}>
-                      {breakable(labelAt(plugin?.fields ?? [], path))} {message}.
+                      {breakable(labelOfPlace(path))} {message}.
                     </li>
                   ))}
                 </ul>
@@ -65,9 +69,7 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
               {config.rows.length === 0 ? null : (
                 <ul class="change-lines">
                   {config.rows.map(({ path, message }) => (
-                    <li key={`${path} ${message}`}>
-                      {breakable(`${labelAt(plugin?.fields ?? [], path)}: ${message}`)}.
-                    </li>
+                    <li key={`${path} ${message}`}>{breakable(`${labelOfPlace(path)}: ${message}`)}.</li>
                   ))}
                 </ul>
               )}
@@ -86,8 +88,8 @@ export function ChangeDetails({ check, plugin }: { check: ChangeCheck; plugin: P
         check={check}
         settings={{
           labelOf,
-          valueOf: (key) => valuesAt(config.effective, key)[0],
-          rowsOf: (value) => withReferences(value, config.effective),
+          valueOf: (key) => known(valuesAt(config.effective, key)[0]),
+          rowsOf: (value) => known(withReferences(value, config.effective)),
         }}
       />
     </>

@@ -1,7 +1,7 @@
 import { isShown } from '../../../schema/manifest/show-if.ts'
 import type { Field } from '../../base/types.ts'
 
-/** Where a setting is, as a pointer (`/config/rules/1/to`), and what people call it. Pure. */
+/** Where a setting is, as a pointer (`/config/rules/1/to`). Pure. */
 
 export type Values = Readonly<Record<string, unknown>>
 
@@ -12,20 +12,6 @@ export function pointerTo(path: string, key: string | number): string {
 /** Whether a pointer is this place, or one within it. */
 export function isWithin(pointer: string, place: string): boolean {
   return pointer === place || pointer.startsWith(`${place}/`)
-}
-
-/** What people call the setting that a permission names: `rules[].from` is `Rules, From`. */
-export function labelOfPath(fields: readonly Field[], path: string): string {
-  const own = fields.find(({ key }) => key === path)
-  if (own !== undefined) return own.label
-  const labels: string[] = []
-  let below: readonly Field[] | null = fields
-  for (const step of path.split(/[.[\]]+/).filter((one) => one !== '')) {
-    const field: Field | undefined = below?.find(({ key }) => key === step)
-    labels.push(field?.label ?? step)
-    below = field?.fields ?? field?.items?.fields ?? null
-  }
-  return labels.join(', ')
 }
 
 /** The fields to be seen beside one another, with what is typed. */
