@@ -7,6 +7,7 @@ import { Icon } from '../parts/icon.tsx'
 const playPause = 700
 
 interface ScrubberProps {
+  firstSeq: number
   lastSeq: number
   /** The moment that is looked at; undefined: now. */
   seq: number | undefined
@@ -18,7 +19,7 @@ interface ScrubberProps {
 }
 
 /** Goes through the journal. It only looks: nothing on the running host changes. */
-export function Scrubber({ lastSeq, seq, event, steps, onMove }: ScrubberProps) {
+export function Scrubber({ firstSeq, lastSeq, seq, event, steps, onMove }: ScrubberProps) {
   const [playing, setPlaying] = useState(false)
   const position = seq ?? lastSeq
   const before = steps.findLast((step) => step < position)
@@ -37,8 +38,8 @@ export function Scrubber({ lastSeq, seq, event, steps, onMove }: ScrubberProps) 
     <section class="panel scrubber" aria-label="Time">
       <input
         type="range"
-        min={1}
-        max={Math.max(1, lastSeq)}
+        min={firstSeq}
+        max={Math.max(firstSeq, lastSeq)}
         value={position}
         aria-label="Moment in the history"
         aria-valuetext={

@@ -18,7 +18,7 @@ const pagesAtOnce = 20
 const origins = ['http', 'mqtt', 'supervisor', 'startup', 'shutdown', 'file']
 
 export function HistoryPage() {
-  const { events, lastSeq } = journal.value
+  const { events, firstSeq, lastSeq } = journal.value
   const { query } = place.value
   const wanted = query.get('q') ?? ''
   const by = query.get('by') ?? ''
@@ -36,7 +36,7 @@ export function HistoryPage() {
   return (
     <Page
       title="History"
-      aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq, 'event')}</span>}
+      aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq - firstSeq + 1, 'event')}</span>}
     >
       <div class="toolbar">
         <SearchBox
@@ -58,16 +58,20 @@ export function HistoryPage() {
       {lastSeq === 0 ? <Loading what="the history" /> : null}
       {lastSeq > 0 && shown.length === 0 ? (
         <Empty>
-          {first > 1
-            ? `None of the newest ${events.length} events fits the search; ${first - 1} older ones have not been read yet.`
+          {first > firstSeq
+            ? `None of the newest ${events.length} events fits the search; ${first - firstSeq} older ones have not been read yet.`
             : 'No event fits the search.'}
         </Empty>
       ) : null}
       <EventList events={shown} changes={changes} withPlugin />
-      {first > 1 ? (
+      {first > firstSeq ? (
         <button type="button" disabled={reading} onClick={() => void readOlder()}>
-          {reading ? 'Reading older events…' : `Read older events (${first - 1} more)`}
+          {reading ? 'Reading older events…' : `Read older events (${first - firstSeq} more)`}
         </button>
+      ) : firstSeq > 1 ? (
+        <p class="hint">
+          Events before #{firstSeq} are not here: old files of the journal have been moved away.
+        </p>
       ) : null}
     </Page>
   )
@@ -76,8 +80,9 @@ export function HistoryPage() {
 /** Reads a page back; where something is searched, as many as it takes until an event fits. */
 async function readOlderThatFit(wanted: string, by: string): Promise<void> {
   for (let page = 0; page < pagesAtOnce; page += 1) {
-    const first = journal.peek().events[0]?.seq ?? 1
-    if (first <= 1) return
+    const { events: before, firstSeq } = journal.peek()
+    const first = before[0]?.seq ?? 1
+    if (first <= firstSeq) return
     await reachBack(Math.max(1, first - pageSize))
     const { events } = journal.peek()
     const older = events.slice(

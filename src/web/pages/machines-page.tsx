@@ -1,22 +1,26 @@
 import { useCallback, useEffect, useMemo } from 'preact/hooks'
 import { go, place, setQuery } from '../base/router.ts'
-import type { MachineDefinition, PluginStateAt } from '../base/types.ts'
+import type { JournalEvent, MachineDefinition, PluginStateAt } from '../base/types.ts'
 import { Chart } from '../machine/chart.tsx'
 import { EveryPlugin } from '../machine/every-plugin.tsx'
 import { MomentPanel } from '../machine/moment-panel.tsx'
 import { countsOf, hostState, lastTransition, sequenceLength, windowAround } from '../machine/moment.ts'
 import { Scrubber } from '../machine/scrubber.tsx'
 import { Sequence } from '../machine/sequence.tsx'
-import { Failure, ReadState } from '../parts/feedback.tsx'
+import { Failure, Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { Select } from '../parts/select.tsx'
-import { journal, reachBack, reachHost } from '../store/journal.ts'
+import { useEventsAround } from '../store/events-around.ts'
+import { journal, reachHost } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
-import { usePluginHistory } from '../store/plugin-history.ts'
+import { pluginHistoryLimit, usePluginHistory } from '../store/plugin-history.ts'
 import { plugins } from '../store/plugins.ts'
 import { settingChanges } from '../store/setting-changes.ts'
 import { useStatesAt } from '../store/states-at.ts'
 import { useRemote } from '../store/remote.ts'
+
+/** Events before a moment among which a start or stop of the host is looked for: its plugins have many in between. */
+const hostReach = 5_000
 
 export function MachinesPage({ name }: { name: string }) {
   const { query } = place.value
@@ -25,37 +29,36 @@ export function MachinesPage({ name }: { name: string }) {
   const machine = useRemote<MachineDefinition>(`/api/machines/${encodeURIComponent(name)}`)
   const names = useRemote<{ machines: string[] }>('/api/machines')
   const isHost = name === 'host'
-  const { events, lastSeq } = journal.value
-  const states = useStatesAt(seq, lastSeq)
+  const { firstSeq, lastSeq } = journal.value
+  const moment = seq ?? lastSeq
+  const isHere = moment >= firstSeq
+  const states = useStatesAt(isHere ? moment : 0)
+  const events = useEventsAround(seq, isHost ? hostReach : sequenceLength)
 
   useEffect(() => {
-    if (seq !== undefined) reachBack(Math.max(1, seq - sequenceLength)).catch(tellFailure)
-  }, [seq])
-
-  useEffect(() => {
-    if (isHost && lastSeq > 0) reachHost(seq ?? lastSeq).catch(tellFailure)
+    if (isHost && seq === undefined && lastSeq > 0) reachHost(lastSeq).catch(tellFailure)
   }, [isHost, seq, lastSeq > 0])
 
   const history = usePluginHistory(isHost ? '' : plugin)
   const own = useMemo(
     () =>
-      history.value !== undefined && history.value.length > 0
+      reaches(history.value, moment)
         ? history.value
         : events.filter((event) =>
             isHost ? event.plugin === null : plugin === '' ? event.plugin !== null : event.plugin === plugin,
           ),
-    [history.value, events, plugin, isHost],
+    [history.value, events, moment, plugin, isHost],
   )
   const changes = useMemo(() => settingChanges(own), [own])
-  const until = own.filter((event) => event.seq <= (seq ?? lastSeq))
+  const until = own.filter((event) => event.seq <= moment)
   const latest = until.at(-1)
   const selected = states?.find(({ id }) => id === plugin)
   const current = isHost
     ? hostState(until)
     : plugin === ''
       ? undefined
-      : (selected?.state ?? latest?.state ?? 'notInstalled')
-  const atSeq = events.find((event) => event.seq === (seq ?? lastSeq))
+      : (selected?.state ?? latest?.state ?? (states === undefined ? undefined : 'notInstalled'))
+  const atSeq = events.find((event) => event.seq === moment)
   const move = useCallback(
     (next: number | undefined) => setQuery({ seq: next === undefined ? '' : String(next) }),
     [],
@@ -80,12 +83,19 @@ export function MachinesPage({ name }: { name: string }) {
         )}
       </div>
       <Scrubber
+        firstSeq={firstSeq}
         lastSeq={lastSeq}
         seq={seq}
         event={atSeq}
         steps={useMemo(() => own.map((event) => event.seq), [own])}
         onMove={move}
       />
+      {isHere ? null : (
+        <Note>
+          Event {moment} is not here any more: old files of the journal have been moved away, and it begins
+          with event {firstSeq}.
+        </Note>
+      )}
       <div class={isHost ? 'machine-parts without-list' : 'machine-parts'}>
         <MomentPanel
           subject={isHost ? 'host' : plugin}
@@ -119,10 +129,19 @@ export function MachinesPage({ name }: { name: string }) {
       <section class="panel">
         <h2>Sequence</h2>
         {history.error === '' ? null : <Failure text={history.error} onRetry={history.reload} />}
-        <Sequence events={windowAround(own, seq ?? lastSeq)} seq={seq ?? latest?.seq ?? 0} onChoose={move} />
+        <Sequence events={windowAround(own, moment)} seq={seq ?? latest?.seq ?? 0} onChoose={move} />
       </section>
     </Page>
   )
+}
+
+/** Whether it goes back as far as a moment: of very many events it has the newest. */
+function reaches(
+  history: readonly JournalEvent[] | undefined,
+  moment: number,
+): history is readonly JournalEvent[] {
+  const first = history?.[0]?.seq
+  return first !== undefined && (first <= moment || (history?.length ?? 0) < pluginHistoryLimit)
 }
 
 /** The number of an event in an address that somebody may have typed; undefined: now. */

@@ -13,33 +13,39 @@ const keptLimit = 20_000
 export interface Journal {
   /** Oldest first, without gaps. */
   events: readonly JournalEvent[]
+  /** Number of the first event that the host has: files of older ones may have been moved away. */
+  firstSeq: number
   lastSeq: number
 }
 
-export const journal = signal<Journal>({ events: [], lastSeq: 0 })
+export const journal = signal<Journal>({ events: [], firstSeq: 1, lastSeq: 0 })
 
 /** Reads the newest page. Answers the number of the last event. */
 export async function loadJournal(): Promise<number> {
   const { headers } = await request('GET', '/api/history?limit=1')
   const lastSeq = Number(headers.get('last-seq') ?? 0)
   const events = await readEvents(Math.max(0, lastSeq - pageSize), pageSize)
-  journal.value = { events, lastSeq: events.at(-1)?.seq ?? lastSeq }
+  const firstSeq = Number(headers.get('first-seq') ?? 1)
+  journal.value = { events, firstSeq, lastSeq: events.at(-1)?.seq ?? lastSeq }
   return journal.value.lastSeq
 }
 
 /** Reads on backwards until `seq` is there. */
 export async function reachBack(seq: number): Promise<void> {
   for (;;) {
-    const { events, lastSeq } = journal.peek()
+    const { events, firstSeq, lastSeq } = journal.peek()
     const first = events[0]?.seq ?? lastSeq + 1
-    if (seq >= first || first <= 1) return
+    if (seq >= first || first <= firstSeq) return
     const from = Math.max(0, Math.min(seq - 1, first - 1 - pageSize))
-    // Where older ones were moved away, the answer begins later.
+    // Where older ones were moved away meanwhile, the answer begins later.
     const older = (await readEvents(from, first - 1 - from)).filter((event) => event.seq < first)
     const now = journal.peek()
     if (now.events[0]?.seq !== first) continue
-    journal.value = { events: [...older, ...now.events], lastSeq: now.lastSeq }
-    if (older.length === 0) return
+    journal.value = {
+      events: [...older, ...now.events],
+      firstSeq: older.length === 0 ? first : firstSeq,
+      lastSeq: now.lastSeq,
+    }
   }
 }
 
@@ -49,17 +55,16 @@ export async function reachBack(seq: number): Promise<void> {
  */
 export async function reachHost(seq: number): Promise<void> {
   for (;;) {
-    const { events } = journal.peek()
+    const { events, firstSeq } = journal.peek()
     const first = events[0]?.seq ?? 1
-    if (first <= 1 || events.length > keptLimit / 2) return
+    if (first <= firstSeq || events.length > keptLimit / 2) return
     if (events.some((event) => event.type.startsWith('Host') && event.seq <= seq)) return
     await reachBack(first - 1)
-    if (journal.peek().events[0]?.seq === first) return
   }
 }
 
 /** An answer may have fewer events than asked for, when they are large: the rest comes with the next one. */
-async function readEvents(after: number, limit: number): Promise<JournalEvent[]> {
+export async function readEvents(after: number, limit: number): Promise<JournalEvent[]> {
   const all: JournalEvent[] = []
   while (all.length < limit) {
     const address = `/api/history?after=${all.at(-1)?.seq ?? after}&limit=${limit - all.length}`
@@ -72,10 +77,10 @@ async function readEvents(after: number, limit: number): Promise<JournalEvent[]>
 
 export function followJournal(): void {
   onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
-    const { events, lastSeq } = journal.peek()
+    const { events, firstSeq, lastSeq } = journal.peek()
     const fresh = announcements.map(({ event }) => event).filter(({ seq }) => seq > lastSeq)
     if (fresh.length === 0) return
     const all = [...events, ...fresh]
-    journal.value = { events: all.slice(-keptLimit), lastSeq: all.at(-1)?.seq ?? lastSeq }
+    journal.value = { events: all.slice(-keptLimit), firstSeq, lastSeq: all.at(-1)?.seq ?? lastSeq }
   })
 }

@@ -7,7 +7,7 @@ import type { Remote } from './remote.ts'
 /** All that has happened to one plugin, however long ago: the journal of the page begins later. */
 
 /** Most events that are kept of one plugin: the newest. */
-const keptLimit = 10_000
+export const pluginHistoryLimit = 10_000
 
 /** Oldest first, with those that come. Of no plugin where the id is empty. A break needs no other reading: the stream resumes. */
 export function usePluginHistory(id: string): Omit<Remote<readonly JournalEvent[]>, 'set'> {
@@ -45,11 +45,11 @@ export function usePluginHistory(id: string): Omit<Remote<readonly JournalEvent[
 async function readAll(id: string, abort: AbortSignal): Promise<readonly JournalEvent[]> {
   let all: readonly JournalEvent[] = []
   for (;;) {
-    const address = pluginApi(id, `/history?after=${all.at(-1)?.seq ?? 0}&limit=${keptLimit}`)
+    const address = pluginApi(id, `/history?after=${all.at(-1)?.seq ?? 0}&limit=${pluginHistoryLimit}`)
     const { events } = await get<{ events: JournalEvent[] }>(address, abort)
     abort.throwIfAborted()
     if (events.length === 0) return all
-    all = [...all, ...events].slice(-keptLimit)
+    all = [...all, ...events].slice(-pluginHistoryLimit)
   }
 }
 
@@ -58,5 +58,5 @@ function merged(before: readonly JournalEvent[], more: readonly JournalEvent[]):
   const known = new Set(before.map(({ seq }) => seq))
   const fresh = more.filter(({ seq }) => !known.has(seq))
   if (fresh.length === 0) return before
-  return [...before, ...fresh].sort((one, other) => one.seq - other.seq).slice(-keptLimit)
+  return [...before, ...fresh].sort((one, other) => one.seq - other.seq).slice(-pluginHistoryLimit)
 }

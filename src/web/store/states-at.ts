@@ -9,12 +9,14 @@ const statesLimit = 500
 /** Rest of the hand on the scrubber after which the host is asked, in milliseconds. */
 const scrubPause = 40
 
-/** How things stood after an event; the answers are kept, as the past does not change. */
-export function useStatesAt(seq: number | undefined, lastSeq: number): readonly PluginStateAt[] | undefined {
-  const wanted = seq ?? lastSeq
+/** How things stood after an event; the answers are kept, as the past does not change. Undefined: not known; of event 0 nothing is. */
+export function useStatesAt(wanted: number): readonly PluginStateAt[] | undefined {
   const [answer, setAnswer] = useState<readonly PluginStateAt[] | undefined>(undefined)
   useEffect(() => {
-    if (wanted < 1) return undefined
+    if (wanted < 1) {
+      setAnswer(undefined)
+      return undefined
+    }
     const known = statesKnown.get(wanted)
     if (known !== undefined) {
       setAnswer(known)
@@ -29,7 +31,9 @@ export function useStatesAt(seq: number | undefined, lastSeq: number): readonly 
           setAnswer(answered.plugins)
         },
         (error: unknown) => {
-          if (!abort.signal.aborted) tellFailure(error)
+          if (abort.signal.aborted) return
+          setAnswer(undefined)
+          tellFailure(error)
         },
       )
     }, scrubPause)
