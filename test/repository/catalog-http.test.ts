@@ -98,7 +98,7 @@ test('the catalog asks a server once in half a minute, and an installation alway
   assert.equal(asked(), 3)
 })
 
-test('a server that says nothing is waited for once in half a minute by the catalog, and by whoever wants it fresh', async (context) => {
+test('a server that says nothing is waited for once by the catalog, which asks it in between from then on, and by whoever wants it fresh', async (context) => {
   const { catalog, clock } = await createStage(context)
   const server = await startServer(context, () => undefined)
   const repository = at(server.url)
@@ -114,12 +114,16 @@ test('a server that says nothing is waited for once in half a minute by the cata
   assert.deepEqual([await catalog.offers([repository]), await statuses()], [[], [error]])
   assert.equal(server.requests.length, 1)
   await inVain(catalog.check(repository), 2)
-  clock.advance(30_000)
-  await inVain(statuses(), 3)
-  // It is back, and somebody installs from it.
+  for (const requests of [3, 4]) {
+    clock.advance(30_000)
+    assert.deepEqual([await catalog.offers([repository]), await statuses()], [[], [error]])
+    await inVain(catalog.check(repository), requests)
+  }
+  // It is back.
   server.handle = serve(clockRepository())
-  await (await catalog.stage(repository, clockPlugin)).discard()
-  assert.equal((await catalog.offers([repository])).length, 1)
+  clock.advance(30_000)
+  await until('its offer', async () => (await catalog.offers([repository])).length === 1)
+  assert.equal(server.requests.length, 5)
 })
 
 test('an index that is put back with an older time is read, from a server that knows nothing but times', async (context) => {

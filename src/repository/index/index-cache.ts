@@ -42,7 +42,7 @@ interface Entry {
   source: Source
   known?: { read: KeptIndex; validators: Validators; at: number }
   pending?: Promise<KeptIndex>
-  /** The last try, if it took as long as one may. */
+  /** The last try, if it took as long as one may; until one that does not. */
   silent?: { error: unknown; at: number }
 }
 
@@ -96,9 +96,16 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     const isRecent = ({ at }: { at: number }): boolean => clock.monotonic() - at < limits.indexLifetime
     if (!fresh && source.remote) {
       if (known !== undefined && isRecent(known)) return known.read
-      // Else each look at the catalog would take as long, while one of many is away.
-      if (silent !== undefined && isRecent(silent)) throw silent.error
+      if (silent !== undefined) {
+        // One of many may be away for years: nobody waits for it again. The look after its answer has it.
+        if (!isRecent(silent)) void ask(repository, entry).catch(() => undefined)
+        throw silent.error
+      }
     }
+    return ask(repository, entry)
+  }
+
+  function ask(repository: RepositorySettings, entry: Entry): Promise<KeptIndex> {
     entry.pending ??= refreshInTime(repository, entry).finally(() => {
       delete entry.pending
     })
@@ -108,12 +115,14 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
   /** Remembers that nothing was heard for as long as one waits. */
   async function refreshInTime(repository: RepositorySettings, entry: Entry): Promise<KeptIndex> {
     const begin = clock.monotonic()
-    delete entry.silent
     try {
-      return await refresh(repository, entry)
+      const read = await refresh(repository, entry)
+      delete entry.silent
+      return read
     } catch (error) {
       const at = clock.monotonic()
       if (at - begin >= limits.requestTime) entry.silent = { error, at }
+      else delete entry.silent
       throw error
     }
   }
