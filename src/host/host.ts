@@ -110,7 +110,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   scope.add(() => tls?.close())
   let failed = false
   try {
-    const lock = await takeDirectory(directory)
+    const lock = await takeDirectory(directory, logger)
     let started = false
     scope.add(() => lock.release({ withFile: !started }))
 

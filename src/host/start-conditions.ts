@@ -6,6 +6,7 @@ import { keyFileFault, readKeyFile } from '../base/keys/key-file.ts'
 import { createKeyRing, type KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { isLoopback } from '../base/network/loopback.ts'
+import { chownCommand } from '../base/files/chown-command.ts'
 import { makePrivateDirectory } from '../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
@@ -106,12 +107,12 @@ export function warnOfUnprotectedListeners(
 }
 
 /** Makes the data directory if need be, and takes it for this process. */
-export async function takeDirectory(directory: string): Promise<DirectoryLock> {
+export async function takeDirectory(directory: string, logger: Logger): Promise<DirectoryLock> {
   const created = existsSync(directory) ? undefined : directory
+  let lock: DirectoryLock | undefined
   try {
     await makePrivateDirectory(systemFileSystem, directory)
-    const lock = await lockDirectory(directory)
-    if (lock !== undefined) return lock
+    lock = await lockDirectory(directory)
   } catch (error) {
     if (created !== undefined) await rmdir(created).catch(() => undefined)
     const code = systemErrorCode(error)
@@ -120,8 +121,22 @@ export async function takeDirectory(directory: string): Promise<DirectoryLock> {
       `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )
   }
-  throw new StartError(
-    `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
+  if (lock === undefined)
+    throw new StartError(
+      `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
+    )
+  await warnOfRoot(directory, logger)
+  return lock
+}
+
+/** As after one `sudo npm start`: the next start, by the user that it belongs to, could not read what this one writes. */
+async function warnOfRoot(directory: string, logger: Logger): Promise<void> {
+  const owner = await systemFileSystem.stat(directory)
+  if (process.getuid?.() !== 0 || owner.uid === 0) return
+  logger.warn(
+    'The host runs as root in a data directory of another user: what it writes is root’s, and a host of that user cannot read it. ' +
+      'Unless that is meant, stop it, give all back, and start it as that user',
+    { user: owner.uid, command: chownCommand(directory, owner) },
   )
 }
 

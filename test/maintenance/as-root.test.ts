@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { chmod, chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { runProgram, startHostProcess } from '../helpers/host-process.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
+import { openExisting } from '../../src/journal/segments/damaged-journal.ts'
+import { launchHostProcess, runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /** What an administrator runs as root for the host of another user stays that user's. */
@@ -70,3 +72,37 @@ test(
     assert.deepEqual([uid, gid, mode & 0o777], [owner, owner, 0o600])
   },
 )
+
+test(
+  'a host that root starts in the directory of another user says what comes of it, and the way back',
+  { skip },
+  async (context) => {
+    const { directory } = await hostOfAnother(context)
+    const warning = 'The host runs as root in a data directory of another user'
+    const host = launchHostProcess(directory)
+    context.after(() => host.stop('SIGKILL'))
+    const { user, command } = await host.said(warning)
+    assert.deepEqual([user, command], [owner, `chown -R ${owner}:${owner} "${directory}"`])
+    await host.ready
+    await host.stop('SIGTERM')
+    assert.notDeepEqual(await notTheOwners(directory), [])
+    // Nor is a directory of root's own worth a word.
+    const own = launchHostProcess(await temporaryDirectory(context))
+    context.after(() => own.stop('SIGKILL'))
+    await own.ready
+    assert.ok(!own.output().includes(warning))
+  },
+)
+
+test('a file that the host may not read is told with the command that gives all of the directory to it', async () => {
+  const files: FileSystem = {
+    ...systemFileSystem,
+    open: () => Promise.reject(Object.assign(new Error('not permitted'), { code: 'EACCES' })),
+  }
+  const ids = `${process.getuid?.() ?? 'USER'}:${process.getgid?.() ?? 'GROUP'}`
+  await assert.rejects(openExisting(files, '/some where/.host.journal', 'r'), {
+    message:
+      '/some where/.host.journal cannot be used (EACCES): it must be a file that the host may read and write. Where it belongs to ' +
+      `another user, give that one's files to the user of the host: chown -R ${ids} "/some where"`,
+  })
+})

@@ -1,4 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { chownCommand } from '../../base/files/chown-command.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { NewerFormatError } from '../lines/upcast.ts'
@@ -56,11 +58,16 @@ export class NewerJournalError extends Error {
   }
 }
 
-/** One sentence that says what to do. */
+/** One line that says what to do. */
 export function unusable(path: string, error: unknown): Error {
+  const code = systemErrorCode(error)
+  // It is seldom the only one: what root has started, or copied, is root's.
+  const advice =
+    code === 'EACCES'
+      ? `. Where it belongs to another user, give that one's files to the user of the host: ${chownCommand(dirname(path))}`
+      : '; correct that, or its permissions.'
   return new Error(
-    `${path} cannot be used (${systemErrorCode(error) ?? messageOf(error)}): it must be a file that the host ` +
-      'may read and write; correct that, or its permissions.',
+    `${path} cannot be used (${code ?? messageOf(error)}): it must be a file that the host may read and write${advice}`,
     { cause: error },
   )
 }

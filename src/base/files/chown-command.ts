@@ -1,0 +1,10 @@
+/** The command that gives a directory, with all that is in it, to a user; by default to that of this process. */
+export function chownCommand(
+  directory: string,
+  user: { uid: number | undefined; gid: number | undefined } = {
+    uid: process.getuid?.(),
+    gid: process.getgid?.(),
+  },
+): string {
+  return `chown -R ${user.uid ?? 'USER'}:${user.gid ?? 'GROUP'} ${JSON.stringify(directory)}`
+}
