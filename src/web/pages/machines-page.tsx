@@ -20,7 +20,7 @@ import { useStatesAt } from '../store/states-at.ts'
 import { useRemote } from '../store/remote.ts'
 
 /** Events before a moment among which a start or stop of the host is looked for: its plugins have many in between. */
-const hostReach = 5_000
+const hostReach = 2_000
 
 export function MachinesPage({ name }: { name: string }) {
   const { query } = place.value
