@@ -49,7 +49,7 @@ test(
 
 test('events whose files were moved away are told as such, and not offered', options, async (context) => {
   const host = await lampHost(context, { segmentBytes: 20_000 })
-  await install(host, '@fixtures/demo')
+  for (const id of ['hello', 'demo']) await install(host, `@fixtures/${id}`)
   for (let turn = 0; turn < pageSize + 150; turn += 1)
     await host.request('POST', '/api/plugins/@fixtures/demo/config', { body: { config: { turn } } })
   const last = await lastSeq(host)
@@ -63,8 +63,12 @@ test('events whose files were moved away are told as such, and not offered', opt
   const older = page.getByRole('button', { name: /^Read older events/ })
   await older.getByText(`(${last - pageSize + 1 - kept.first} more)`).waitFor()
   await older.click()
-  await page.getByText(`Events before #${kept.first} are not here`).waitFor()
+  const movedAway = page.getByText(`Events before #${kept.first} are not here`)
+  await movedAway.waitFor()
   assert.equal(await older.count(), 0)
+  // Of this one all are away.
+  await page.goto('/plugins/@fixtures/hello/history')
+  await movedAway.waitFor()
 
   await page.goto('/machines/plugin-lifecycle?plugin=@fixtures/demo&seq=2')
   await page.getByText('Event 2 is not here any more').waitFor()

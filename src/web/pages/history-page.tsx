@@ -5,6 +5,7 @@ import type { JournalEvent } from '../base/types.ts'
 import { countOf, eventInWords, originInWords } from '../base/words.ts'
 import { EventList } from '../parts/event-list.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
+import { MovedAway } from '../parts/moved-away.tsx'
 import { Page } from '../parts/page.tsx'
 import { SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
@@ -68,11 +69,9 @@ export function HistoryPage() {
         <button type="button" disabled={reading} onClick={() => void readOlder()}>
           {reading ? 'Reading older events…' : `Read older events (${first - firstSeq} more)`}
         </button>
-      ) : firstSeq > 1 ? (
-        <p class="hint">
-          Events before #{firstSeq} are not here: old files of the journal have been moved away.
-        </p>
-      ) : null}
+      ) : (
+        <MovedAway />
+      )}
     </Page>
   )
 }

@@ -2,6 +2,7 @@ import { useMemo } from 'preact/hooks'
 import type { JournalEvent, Plugin } from '../base/types.ts'
 import { EventList } from '../parts/event-list.tsx'
 import { ReadState } from '../parts/feedback.tsx'
+import { MovedAway } from '../parts/moved-away.tsx'
 import { usePluginHistory } from '../store/plugin-history.ts'
 import { settingChanges } from '../store/setting-changes.ts'
 
@@ -11,11 +12,13 @@ export function HistoryTab({ plugin }: { plugin: Plugin }) {
   const history = usePluginHistory(plugin.id)
   const events = history.value ?? none
   const changes = useMemo(() => settingChanges(events), [events])
+  const hadMore = history.value !== undefined && history.value[0]?.revision !== 1
   return (
     <section class="panel">
       <h2>History</h2>
       <ReadState remote={history} what="the history" />
       <EventList events={events} changes={changes} withPlugin={false} />
+      {hadMore ? <MovedAway /> : null}
     </section>
   )
 }
