@@ -86,6 +86,8 @@ export function createMetrics(settings: MetricsSettings): Metrics {
 
   async function families(): Promise<Family[]> {
     const plugins = await lifecycle.list()
+    // Prometheus sees no increase in a counter that is there only with its first crash.
+    for (const { id } of plugins) crashes.add({ plugin: id }, 0)
     const used = isolates()
     const { eventStreams, inspectors } = clients()
     return [

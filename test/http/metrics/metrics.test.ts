@@ -106,6 +106,14 @@ test('plugins are counted by state, with what they hold and what became of them'
   assert.ok((of('lupine_journal_events_total{type="PluginInstalled"}') ?? 0) === 2)
 })
 
+test('a plugin that has never crashed has a counter at 0, so that the first crash is an increase to who watches', async () => {
+  const figures = await scrape()
+  assert.deepEqual(
+    ['demo', 'faulty'].map((id) => figures.get(`lupine_plugin_crashes_total{plugin="@fixtures/${id}"}`)),
+    [0, 0],
+  )
+})
+
 test('the process is there under the names that dashboards look for', async () => {
   const figures = await scrape()
   for (const name of [
