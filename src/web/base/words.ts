@@ -95,8 +95,8 @@ const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
   hourCycle: 'h23',
 })
 
-/** For sorting what people read. Made once, too: hundreds of names are sorted whenever one changes. */
-export const compareText = new Intl.Collator().compare
+/** For sorting what people read: room 2 before room 10. Made once, too: hundreds of names are sorted whenever one changes. */
+export const compareText = new Intl.Collator(undefined, { numeric: true }).compare
 
 /** `at`: ISO 8601, or milliseconds since 1970. */
 export function timeOf(at: string | number): string {

@@ -4,7 +4,14 @@ import { host } from '../../../machines/host.ts'
 import { hostFacts, pluginFacts } from '../../../src/schema/journal/journal-event.ts'
 import { pluginStates } from '../../../src/schema/plugin/plugin.ts'
 import { absenceInWords, placementInWords } from '../../../src/web/base/fleet-words.ts'
-import { dateTimeOf, eventInWords, readableText, stateInWords, timeOf } from '../../../src/web/base/words.ts'
+import {
+  compareText,
+  dateTimeOf,
+  eventInWords,
+  readableText,
+  stateInWords,
+  timeOf,
+} from '../../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
   const types = [...Object.keys(pluginFacts), ...Object.keys(hostFacts)]
@@ -12,6 +19,14 @@ test('each fact that can be in the journal is called by plain words', () => {
     types.filter((type) => eventInWords(type) === type),
     [],
   )
+})
+
+test('names with numbers in them stand in the order in which people count', () => {
+  assert.deepEqual(['Room 10', 'Room 2', 'Ätrium', 'Attic', 'Room 1'].sort(compareText).slice(-3), [
+    'Room 1',
+    'Room 2',
+    'Room 10',
+  ])
 })
 
 test('each state of a plugin and of the host is called by plain words', () => {
