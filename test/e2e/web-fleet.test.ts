@@ -94,7 +94,12 @@ test('the page of hosts tells who runs what, and drains a host', options, async 
 
   await page.goto('/history')
   await page.getByText('from cellar to attic, epoch 5: cellar is being drained').waitFor()
-  await page.getByText('Drain of a host begun').first().waitFor()
+  const drain = page.getByRole('listitem').filter({ hasText: 'Drain of a host begun' }).first()
+  await drain.waitFor()
+  assert.equal(await drain.locator('.chip').count(), 0, 'hosts of a fleet have no state together')
+  await page.goto('/machines/host')
+  await page.getByText('A fleet has several hosts').waitFor()
+  assert.equal(await page.getByText('The host:').count(), 0)
   await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
   await page.getByText('Taken by a host').first().waitFor()
 })

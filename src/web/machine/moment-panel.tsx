@@ -3,6 +3,7 @@ import { detailOf } from '../base/event-detail.ts'
 import { eventInWords, originInWords } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
+import { isInFleet } from '../store/host.ts'
 import { plugins } from '../store/plugins.ts'
 import { PossibleEvents } from './possible-events.tsx'
 
@@ -42,6 +43,9 @@ export function MomentPanel({ subject, seq, event, latest, changes, state, error
         ) : null}
       </div>
       {subject === '' ? <p class="hint">Choose a plugin to see what it may do.</p> : null}
+      {subject === 'host' && isInFleet.value ? (
+        <p class="hint">A fleet has several hosts: the page Hosts shows which are there.</p>
+      ) : null}
       {isPlugin ? <Now plugin={subject} past={seq !== undefined} onNow={onNow} /> : null}
     </section>
   )

@@ -11,6 +11,7 @@ import { Failure, Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/page.tsx'
 import { Select } from '../parts/select.tsx'
 import { useEventsAround } from '../store/events-around.ts'
+import { isInFleet } from '../store/host.ts'
 import { journal, reachHost } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
 import { pluginHistoryLimit, usePluginHistory } from '../store/plugin-history.ts'
@@ -53,8 +54,10 @@ export function MachinesPage({ name }: { name: string }) {
   const until = own.filter((event) => event.seq <= moment)
   const latest = until.at(-1)
   const selected = states?.find(({ id }) => id === plugin)
+  // The journal of a fleet does not tell of each start and stop of its hosts.
+  const ofHost = isInFleet.value ? undefined : hostState(until)
   const current = isHost
-    ? hostState(until)
+    ? ofHost
     : plugin === ''
       ? undefined
       : (selected?.state ?? latest?.state ?? (states === undefined ? undefined : 'notInstalled'))

@@ -1,6 +1,7 @@
 import { detailOf } from '../base/event-detail.ts'
 import { dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
 import type { JournalEvent } from '../base/types.ts'
+import { isInFleet } from '../store/host.ts'
 import { breakable } from './breakable.tsx'
 import { InfiniteList } from './infinite-scroll.tsx'
 import { StateChip } from './state-chip.tsx'
@@ -37,7 +38,7 @@ interface EventLineProps {
   withPlugin: boolean
 }
 
-/** With the way to the picture of that moment. */
+/** With the way to the picture of that moment. Of a fleet, of which some hosts are there and others not, no state is shown. */
 function EventLine({ event, detail, withPlugin }: EventLineProps) {
   const { seq, plugin, type, by, at, state, host } = event
   const machine =
@@ -52,7 +53,7 @@ function EventLine({ event, detail, withPlugin }: EventLineProps) {
         {withPlugin && plugin !== null ? <span class="id">{breakable(plugin)}</span> : null}
         {detail === '' ? null : <span class="detail">{breakable(detail)}</span>}
       </span>
-      <StateChip state={state} />
+      {plugin === null && isInFleet.value ? <span /> : <StateChip state={state} />}
       <span class="event-when">
         <time dateTime={at}>{dateTimeOf(at)}</time>, {originInWords(by)}
         {host === null ? null : breakable(`, on ${host}`)}
