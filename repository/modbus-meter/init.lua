@@ -39,7 +39,9 @@ local function update(entry, value)
 end
 
 local function read(block, config, done)
-  local what = block.entries[1].kind .. " " .. block.address
+  -- Several meters of one kind behind a gateway have the same registers.
+  local of = block.device and "unit " .. block.device .. ", " or ""
+  local what = of .. block.entries[1].kind .. " " .. block.address
   Modbus.request({
     host = config.host,
     port = config.port,

@@ -16,6 +16,8 @@ interface Stage {
   plugin: StarterPlugin
   /** What the device holds, by address; what it does not hold it refuses. */
   words: Map<number, number>
+  /** Number of a device that answers nothing else than that it is broken. */
+  faulty?: number
   sensor(id: string, wanted: (value: unknown) => boolean): Promise<unknown>
   status(wanted: (status: any) => boolean): Promise<any>
 }
@@ -27,8 +29,9 @@ async function start(
   config: Record<string, Json> = {},
 ): Promise<Stage> {
   const stage = { words: new Map(words) } as Stage
-  stage.meter = await startModbusServer((_seen, body) => {
+  stage.meter = await startModbusServer(({ unit }, body) => {
     const [fc = 0] = body
+    if (stage.faulty === unit) return Buffer.from([fc | 0x80, 4])
     const [address, quantity] = [body.readUInt16BE(1), body.readUInt16BE(3)]
     const held = Array.from({ length: quantity }, (_, index) => stage.words.get(address + index))
     if (held.includes(undefined)) return Buffer.from([fc | 0x80, 2])
@@ -114,7 +117,7 @@ test('a change is told, with the value before', { timeout }, async (context) => 
 test('what the device refuses is told once, and the other values are read', { timeout }, async (context) => {
   const stage = await start(context, [[1, 5]], 'a = input 1\nb = input 100 device=9')
   const { first } = await stage.status(({ ok }) => !ok)
-  assert.equal(first, 'input 100: modbus exception 2: illegal data address')
+  assert.equal(first, 'unit 9, input 100: modbus exception 2: illegal data address')
   assert.equal((await stage.plugin.sensors()).a, 5)
   assert.deepEqual(stage.meter.seen.map(({ unit, body }) => `${unit} ${body}`).sort(), [
     '1 0400010001',
@@ -126,6 +129,25 @@ test('what the device refuses is told once, and the other values are read', { ti
   await stage.status(({ ok }) => ok)
   assert.deepEqual(await stage.plugin.logs('warn'), [first])
 })
+
+test(
+  'of two devices with the same registers behind a gateway the one that fails is told of, once, however the other one is',
+  { timeout },
+  async (context) => {
+    const stage = await start(context, [[1, 5]], 'a = input 1 device=2\nb = input 1 device=3')
+    await stage.status(({ ok }) => ok)
+    stage.faulty = 2
+    const problem = 'unit 2, input 1: modbus exception 4: server device failure'
+    for (let reading = 0; reading < 2; reading += 1) {
+      const { meter } = stage
+      const read = meter.until(meter.seen.length + 2)
+      await stage.plugin.setControl('refresh', true)
+      await read
+    }
+    assert.equal((await stage.status(({ ok }) => !ok)).first, problem)
+    assert.deepEqual(await stage.plugin.logs('warn'), [problem])
+  },
+)
 
 test('a device that is not there is in the status', { timeout }, async (context) => {
   const gone = await startModbusServer(() => undefined)
