@@ -49,6 +49,29 @@ async function valueOf({ plugin }: Stage, id: string, wanted: (value: unknown) =
   }
 }
 
+test(
+  'what is counted up is that for Home Assistant, and all else with a unit is measured',
+  { timeout },
+  async (context) => {
+    const values = [
+      { id: 'energy', url: 'http://127.0.0.1:9/', path: 'a', unit: 'kWh', class: 'energy' },
+      { id: 'power', url: 'http://127.0.0.1:9/', path: 'b', unit: 'W' },
+      { id: 'state', url: 'http://127.0.0.1:9/', path: 'c' },
+    ]
+    const home = { discoveryPrefix: 'homeassistant' }
+    const plugin = await startStarterPlugin('http-sensor', { values }, home)
+    context.after(() => plugin.close())
+    const inbox = await plugin.listen('homeassistant/device/+/config')
+    const { cmps } = (await inbox.nextValue()) as { cmps: Record<string, Record<string, unknown>> }
+    const classes = Object.values(cmps).map((shown) => [shown['name'], shown['state_class']])
+    assert.deepEqual(Object.fromEntries(classes.slice(0, 3)), {
+      energy: 'total_increasing',
+      power: 'measurement',
+      state: undefined,
+    })
+  },
+)
+
 test('values of several documents are sensors, one request a document', { timeout }, async (context) => {
   const stage = await start(
     context,

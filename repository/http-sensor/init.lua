@@ -69,6 +69,9 @@ local function ask(source, config, done)
   end)
 end
 
+-- Device classes of what is counted up: Home Assistant wants another state class for them than for what is measured.
+local counted = { energy = true, gas = true, volume = true, water = true }
+
 local function show(entry)
   local sensor = plugin:sensor(entry.id, function()
     return known[entry.id]
@@ -77,7 +80,7 @@ local function show(entry)
     name = entry.name or entry.id,
     unit = entry.unit,
     device_class = entry.class,
-    state_class = entry.unit and "measurement" or nil,
+    state_class = counted[entry.class] and "total_increasing" or entry.unit and "measurement" or nil,
   })
 end
 

@@ -105,6 +105,29 @@ test('every type of value becomes a sensor, and neighbours one request', { timeo
   assert.equal(stage.meter.connections.length, 1)
 })
 
+test(
+  'what is counted up is that for Home Assistant, and all else with a unit is measured',
+  { timeout },
+  async (context) => {
+    const registers = [
+      { id: 'energy', kind: 'input', address: 0, unit: 'kWh', class: 'energy' },
+      { id: 'power', kind: 'input', address: 2, unit: 'W' },
+      { id: 'state', kind: 'input', address: 4 },
+    ]
+    const home = { discoveryPrefix: 'homeassistant' }
+    const plugin = await startStarterPlugin('modbus-meter', { host: '127.0.0.1', port: 9, registers }, home)
+    context.after(() => plugin.close())
+    const inbox = await plugin.listen('homeassistant/device/+/config')
+    const { cmps } = (await inbox.nextValue()) as { cmps: Record<string, Record<string, unknown>> }
+    const classes = Object.values(cmps).map((shown) => [shown['name'], shown['state_class']])
+    assert.deepEqual(Object.fromEntries(classes.slice(0, 3)), {
+      energy: 'total_increasing',
+      power: 'measurement',
+      state: undefined,
+    })
+  },
+)
+
 test('a change is told, with the value before', { timeout }, async (context) => {
   const stage = await start(context, [[7, 10]], 'a = holding 7; b = holding 7 scale=0')
   await stage.sensor('b', (value) => value === 0)
