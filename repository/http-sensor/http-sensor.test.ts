@@ -72,6 +72,25 @@ test(
   },
 )
 
+test(
+  'of two documents that differ in the query alone the one that fails is told of, once, however the other one is',
+  { timeout },
+  async (context) => {
+    const rows = 'a = @/meter?of=1 power\nb = @/meter?of=2 power'
+    const stage = await start(context, { '/meter?of=2': { power: 7 } }, rows)
+    const problem = `${stage.server.url}/meter: HTTP 404`
+    await stage.status(({ first }) => first === problem)
+    await valueOf(stage, 'b', (value) => value === 7)
+    for (let reading = 8; reading < 10; reading += 1) {
+      stage.documents['/meter?of=2'] = { power: reading }
+      await stage.plugin.setControl('refresh', true)
+      await valueOf(stage, 'b', (value) => value === reading)
+      assert.equal((await stage.plugin.objects()).status?.['first'], problem)
+    }
+    assert.deepEqual(await stage.plugin.logs('warn'), [problem])
+  },
+)
+
 test('values of several documents are sensors, one request a document', { timeout }, async (context) => {
   const stage = await start(
     context,

@@ -37,13 +37,18 @@ function values.read(rows)
 end
 
 -- Documents to ask for, in the order of the rows: { url, auth, place, entries }. One address is asked for once, but
--- with and without the token are two.
+-- with and without the token are two. No two have one place: some differ in the query alone, which is not shown.
 function values.sources(entries)
-  local found, byKey = {}, {}
+  local found, byKey, places = {}, {}, {}
   for _, entry in ipairs(entries) do
     local key = (entry.auth and "auth " or "") .. entry.url
     if byKey[key] == nil then
-      byKey[key] = { url = entry.url, auth = entry.auth, place = values.place(entry.url), entries = {} }
+      local place = values.place(entry.url)
+      if places[place] then
+        place = place .. " (" .. entry.id .. ")"
+      end
+      places[place] = true
+      byKey[key] = { url = entry.url, auth = entry.auth, place = place, entries = {} }
       found[#found + 1] = byKey[key]
     end
     table.insert(byKey[key].entries, entry)

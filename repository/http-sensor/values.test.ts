@@ -79,13 +79,17 @@ test('an id is there once, and the whole document is the default', () => {
 
 test('values of one address are one request, with and without the token are two', () => {
   const [entries] = parse('a = http://x/1 a\nb = http://x/2 b\nc = http://x/1 c\nd = http://x/1 d auth')
-  const sources = lua.call('values', 'sources', entries)[0] as { url: string; entries: { id: string }[] }[]
+  const sources = lua.call('values', 'sources', entries)[0] as {
+    url: string
+    place: string
+    entries: { id: string }[]
+  }[]
   assert.deepEqual(
-    sources.map(({ url, entries: own }) => [url, own.map(({ id }) => id).join()]),
+    sources.map(({ url, place, entries: own }) => [url, own.map(({ id }) => id).join(), place]),
     [
-      ['http://x/1', 'a,c'],
-      ['http://x/2', 'b'],
-      ['http://x/1', 'd'],
+      ['http://x/1', 'a,c', 'http://x/1'],
+      ['http://x/2', 'b', 'http://x/2'],
+      ['http://x/1', 'd', 'http://x/1 (d)'],
     ],
   )
 })
