@@ -29,20 +29,28 @@ local function expectEchoes(topic, payload)
   end
 end
 
+-- Reasons that are told of one rule; text that is no JSON is told where it goes wrong, which is another reason each time.
+local mostReasons = 10
+
+-- Once for each rule and reason: beside the devices that a rule with a wildcard fits there are others that it never will.
+local function complain(rule, topic, problem)
+  if rule.told[problem] or rule.reasons == mostReasons then
+    return
+  end
+  rule.told[problem] = true
+  rule.reasons = rule.reasons + 1
+  plugin:log("warn", "row " .. rule.row .. ": " .. topic .. ": " .. problem)
+end
+
 local function forward(rule, topic, payload)
   if echoes.take(rule.echoes, topic, payload, os.clock()) then
     return
   end
   local result, problem = transform.apply(rule, payload, json)
   if result == nil then
-    -- A device that keeps sending what the rule cannot use is reported once.
-    if problem ~= rule.complaint then
-      plugin:log("warn", "row " .. rule.row .. ": " .. topic .. ": " .. problem)
-      rule.complaint = problem
-    end
+    complain(rule, topic, problem)
     return
   end
-  rule.complaint = nil
   local target = topics.rename(topic, rule.from, rule.to)
   expectEchoes(target, result)
   plugin:mqttPublish(target, result, { retain = rule.retain, qos = rule.qos })
@@ -64,6 +72,7 @@ plugin:onInit(function(config)
   -- All rules know their echoes before the first retained message arrives.
   for _, rule in ipairs(active) do
     rule.echoes = echoes.new()
+    rule.told, rule.reasons = {}, 0
   end
   for _, rule in ipairs(active) do
     plugin:mqttSubscribe(rule.from, function(topic, payload)

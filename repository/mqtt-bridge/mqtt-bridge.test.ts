@@ -85,6 +85,25 @@ test('a message that a rule cannot use is reported once', { timeout }, async (co
   assert.deepEqual(await plugin.logs('warn'), ['row 1: a: scale, offset and round need a number'])
 })
 
+test(
+  'a rule with a wildcard tells once of the devices that it does not fit, however often the others send',
+  { timeout },
+  async (context) => {
+    const rules = [{ from: 'zigbee2mqtt/+', to: 'home/+', path: 'temperature' }]
+    const plugin = await startStarterPlugin('mqtt-bridge', { rules })
+    context.after(() => plugin.close())
+    const home = await plugin.listen('home/+')
+    for (const temperature of [20, 21]) {
+      await plugin.publish('zigbee2mqtt/lamp', '{"state":"ON"}')
+      await plugin.publish('zigbee2mqtt/attic', JSON.stringify({ temperature }))
+      assert.equal(await home.nextValue(), temperature)
+    }
+    assert.deepEqual(await plugin.logs('warn'), [
+      'row 1: zigbee2mqtt/lamp: the payload has nothing at this path',
+    ])
+  },
+)
+
 test('a deleted retained message is deleted at the target, too', { timeout }, async (context) => {
   const plugin = await startStarterPlugin('mqtt-bridge', {
     rules: [{ from: 'a', to: 'home/a', scale: 2, retain: true }],
