@@ -100,6 +100,26 @@ test('messages become lines in one batch, with what the rule says', { timeout },
   ])
 })
 
+test(
+  'a rule tells of each thing that it cannot use once, though they take turns',
+  { timeout },
+  async (context) => {
+    const database = await openDatabase(context)
+    const mapping = [{ filter: 'tele/#', measurement: 'power', path: 'watts' }]
+    const plugin = await start(context, { ...influx2, url: database.url, batch: 1, mapping })
+    for (let time = 0; time < 2; time += 1) {
+      await plugin.publish('tele/plug/LWT', 'Online')
+      await plugin.publish('tele/plug/STATE', '{"uptime":1}')
+    }
+    await plugin.publish('tele/plug/SENSOR', '{"watts":3}')
+    assert.equal(linesOf(await database.request(0)).length, 1)
+    assert.deepEqual(await plugin.logs('warn'), [
+      'row 1: tele/plug/LWT: the payload is not JSON',
+      'row 1: tele/plug/STATE: the payload has no number where the rule looks for one',
+    ])
+  },
+)
+
 test('the other databases have their address and their login', { timeout }, async (context) => {
   const database = await openDatabase(context)
   const login = { user: 'lupine', password: 'secret' }

@@ -128,10 +128,10 @@ local function receive(rule, topic, payload)
     return
   end
   problem = problem or "no field has a value"
-  -- A device that keeps sending what the rule cannot use is reported once.
-  if problem ~= rule.complaint then
+  -- Once for each rule and reason: what several devices send that the rule does not fit may take turns for ever.
+  if not rule.told[problem] then
+    rule.told[problem] = true
     plugin:log("warn", "row " .. rule.row .. ": " .. topic .. ": " .. problem)
-    rule.complaint = problem
   end
 end
 
@@ -176,6 +176,7 @@ plugin:onInit(function(config)
   store = batches.new({ size = config.batch, most = config.buffer, attempts = config.attempts })
   createSensors()
   for _, rule in ipairs(readMapping(config.mapping or {})) do
+    rule.told = {}
     plugin:mqttSubscribe(rule.filter, function(topic, payload)
       receive(rule, topic, payload)
     end)
