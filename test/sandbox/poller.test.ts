@@ -35,6 +35,7 @@ function stage(
     },
     thrown: (error) => (error as Error).message,
     failed: (error, { errorCount }) => failures.push([error, errorCount]),
+    succeeded: () => undefined,
     changed: () => undefined,
     ...settings,
   })

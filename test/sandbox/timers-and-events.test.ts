@@ -189,6 +189,25 @@ test('§5 a poller goes by the number of arguments of done, and tells its stats'
   )
 })
 
+test('§5 a poller that goes on failing for one reason says so once, and again when it works', async () => {
+  await withPlugin(
+    pluginSource(`
+      local answers = { "off", "off", "refused", "off", false, false, "off" }
+      local p = plugin:poller("meter", { onTick = function(done) done(table.remove(answers, 1)) end })
+      for _ = 1, 7 do p.poll() end
+    `),
+    ({ recorder }) => {
+      assert.deepEqual(recorder.logs(), [
+        "warn poller 'meter' failed: off",
+        "warn poller 'meter' failed: refused",
+        "warn poller 'meter' failed: off",
+        "info poller 'meter' works again, after 4 that failed",
+        "warn poller 'meter' failed: off",
+      ])
+    },
+  )
+})
+
 test('§5 a poller retries what raises, times out, and is released at unload', async () => {
   await withPlugin(
     pluginSource(`

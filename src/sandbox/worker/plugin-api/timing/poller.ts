@@ -34,6 +34,7 @@ export interface PollerSettings<E> {
   tick(done: (error?: E) => void): void
   thrown(error: unknown): E
   failed(error: E, stats: PollerStats<E>): void
+  succeeded(): void
   /** Something that `isActive` tells may have changed. */
   changed(): void
 }
@@ -129,7 +130,8 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
     run = undefined
     current.retry?.cancel()
     current.deadline?.cancel()
-    if (failure !== undefined) {
+    if (failure === undefined) settings.succeeded()
+    else {
       errorCount += 1
       lastError = failure.error
       settings.failed(failure.error, stats())

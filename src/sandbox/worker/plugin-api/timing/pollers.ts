@@ -39,6 +39,20 @@ export function installPollers(context: PluginContext): void {
     const initialDelay = options.get('initialDelay')
 
     let calling = false
+    /** The reason that the log has, and how many rounds have failed in a row. */
+    let told: string | undefined
+    let failures = 0
+
+    /** A device that is off for a night would fill the log with one line a round. */
+    function tell(reason: string | undefined): void {
+      if (reason === undefined && failures > 0)
+        log.write('info', `poller '${name}' works again, after ${failures} that failed`)
+      else if (reason !== undefined && reason !== told)
+        log.write('warn', `poller '${name}' failed: ${reason}`)
+      told = reason
+      failures = reason === undefined ? 0 : failures + 1
+    }
+
     function thrown(error: unknown): LuaValue {
       const { message, traceback } = failureOf(error)
       const caller = context.peers.ownerOf(onTick)?.plugin
@@ -80,7 +94,10 @@ export function installPollers(context: PluginContext): void {
       thrown,
       failed(error, stats) {
         if (isFunction(onError)) entry.call(`onError of poller '${name}'`, onError, error, statsTable(stats))
-        else log.write('warn', `poller '${name}' failed: ${runtime.toText(error)}`)
+        else tell(runtime.toText(error))
+      },
+      succeeded() {
+        if (!isFunction(onError)) tell(undefined)
       },
       changed() {
         if (poller.isActive()) active.add(poller)
