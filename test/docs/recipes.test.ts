@@ -255,13 +255,18 @@ test('A value from an HTTP API', { timeout }, async (context) => {
 })
 
 test('Registers over Modbus', { timeout }, async (context) => {
-  const server = await startModbusServer((_seen, body) => registersAnswer(body[0] ?? 3, [0xff38, 1, 2]))
+  let isBroken = true
+  const server = await startModbusServer(() =>
+    isBroken ? Buffer.from([0x83, 4]) : registersAnswer(3, [0xff38, 1, 2]),
+  )
   context.after(() => server.close())
   const running = await run(context, 'Registers over Modbus', {
-    host: '127.0.0.1',
-    port: server.port,
-    unit: 7,
+    ...{ host: '127.0.0.1', port: server.port, unit: 7, interval: 1 },
   })
+  const isOk = async (): Promise<unknown> => (await running.get('objects')).objects.status?.ok
+  await until('the problem', async () => (await isOk()) === false)
+  isBroken = false
+  await until('the end of the problem', async () => (await isOk()) === true)
   await shows(running, { power: -200, energy: 6553.8 })
   assert.deepEqual(server.seen[0], { unit: 7, body: '0300640003', connection: 1 })
 })
