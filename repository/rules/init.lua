@@ -23,7 +23,7 @@ local timers = {
 }
 
 local function runningPlugin(id)
-  return Plugin.get(id) or error(id .. " is not running", 0)
+  return Plugin.get(id) or error(rules.absence(id, plugin.host), 0)
 end
 
 local actions = {}

@@ -216,3 +216,9 @@ for (const [row, message] of wrongRows) {
     assert.match(String(problem), message)
   })
 }
+
+test('a plugin that cannot be asked is told of with the host on which it would have to be', () => {
+  const absence = (host?: string): unknown => lua.call('rules', 'absence', '@house/fan', host ?? null)[0]
+  assert.equal(absence(), '@house/fan is not running')
+  assert.equal(absence('cellar'), '@house/fan is not running on cellar, the host of this plugin')
+})

@@ -197,4 +197,9 @@ function rules.read(rows)
   return found, refused
 end
 
+-- Why another plugin cannot be asked. `host`: the one of a fleet that this plugin runs on.
+function rules.absence(id, host)
+  return id .. " is not running" .. (host and " on " .. host .. ", the host of this plugin" or "")
+end
+
 return rules
