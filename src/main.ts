@@ -129,7 +129,7 @@ async function whileStopped<T>(settings: Settings, task: (directory: string) => 
   const lock = await lockDirectory(directory).catch((error: unknown) =>
     fail(
       `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +
-        'correct HOST_DATA_DIR (--data-dir), or its permissions.',
+        (storageFault(error) ?? 'correct HOST_DATA_DIR (--data-dir), or its permissions.'),
       exitCode.failed,
     ),
   )

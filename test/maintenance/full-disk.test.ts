@@ -90,3 +90,22 @@ test('a key and a token that a full disk does not take say which file that is, a
     assert.deepEqual([code, stdout, stderr], [1, 'full\n', `lupine: ${file} cannot be written (ENOSPC).\n`])
   }
 })
+
+test('a repair in a file system that has become read-only says so, and speaks of no permissions', async (context) => {
+  const data = await temporaryDirectory(context)
+  await writeFile(join(data, '.host.json'), '{}')
+  const bind = 'mount --bind "$1" "$1" && mount -o remount,bind,ro "$1"'
+  const refused = await run('unshare', ['-rm', 'sh', '-c', bind, 'sh', data]).catch(String)
+  if (typeof refused === 'string') {
+    context.skip(`mounting is not permitted here: ${refused}`)
+    return
+  }
+  const script = `${bind} && "$2" "$3" repair --data-dir "$1"`
+  const parts = ['-rm', 'sh', '-c', script, 'sh', data, process.execPath, programPath]
+  const { code, stderr } = await outcomeOf(parts)
+  const advice = 'The data directory is on a read-only file system; mount it writable and try again.'
+  assert.deepEqual(
+    [code, stderr],
+    [1, `lupine: ${data} cannot be used as a data directory (EROFS): ${advice}\n`],
+  )
+})
