@@ -139,10 +139,11 @@ export interface Lifecycle {
   controls(id: string): Point[]
   /** What a text that is set is read as, by the manifest or how the control is exposed; undefined: nobody says. */
   controlType(id: string, control: string): string | undefined
-  setControl(id: string, control: string, value: Json): Promise<{ id: string; value: Json }>
+  /** `from`: where that comes from, for the log of the plugin: `over HTTP`. */
+  setControl(id: string, control: string, value: Json, from?: string): Promise<{ id: string; value: Json }>
   exposures(id: string): ExposureView[]
   /** Sets a feature of an exposure. Throws `control_unknown`, `control_value_invalid`. */
-  setExposed(id: string, exposure: string, feature: string, value: Json): Promise<void>
+  setExposed(id: string, exposure: string, feature: string, value: Json, from?: string): Promise<void>
 
   /** Where a running plugin can be asked from outside, with the secret parts. */
   hooks(id: string): HookView[]

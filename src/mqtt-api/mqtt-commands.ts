@@ -1,3 +1,4 @@
+import { quoted } from '../base/text/cut-text.ts'
 import { isJsonObject, type Json, jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
@@ -51,6 +52,12 @@ function parse<T>(parser: Parser<T>, request: unknown): T {
   throw new Problem('body_invalid', 'The request is not as it must be; `errors` says where.', {
     errors: parsed.errors,
   })
+}
+
+/** Where a message comes from, as far as the broker tells. Clients choose their ids. */
+function sentBy({ publisher, client }: Pick<BusMessage, 'publisher' | 'client'>): string {
+  if (publisher !== undefined) return `over MQTT by ${publisher}`
+  return client === undefined ? 'over MQTT' : `over MQTT by client ${quoted(client)}`
 }
 
 interface ReadRequest {
@@ -181,17 +188,17 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     await bus.publish(topics.response(verb), jsonText(response), { qos: 1 })
   }
 
-  async function setControl({ topic, payload, retained }: BusMessage): Promise<void> {
+  async function setControl({ topic, payload, retained, ...sender }: BusMessage): Promise<void> {
     const command = topics.parseControlSet(topic)
     if (command === undefined || retained) return
     const { plugin, control } = command
     if (responsibility?.owns(plugin) === false) return
     const type = await lifecycle.controlType(plugin, control)
     const value: Json = controlValueFromText(Buffer.from(payload).toString(), type)
-    await lifecycle.setControl(plugin, control, value)
+    await lifecycle.setControl(plugin, control, value, sentBy(sender))
   }
 
-  async function setExposed({ topic, payload, retained }: BusMessage): Promise<void> {
+  async function setExposed({ topic, payload, retained, ...sender }: BusMessage): Promise<void> {
     const command = topics.parseExposedSet(topic)
     if (command === undefined || retained) return
     const { plugin, exposure: id, feature } = command
@@ -199,7 +206,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const found = (await lifecycle.exposures(plugin)).find((view) => view.id === id)
     const text = Buffer.from(payload).toString()
     const value = found === undefined ? text : exposedValueFromText(text, found.exposure, feature)
-    await lifecycle.setExposed(plugin, id, feature, value)
+    await lifecycle.setExposed(plugin, id, feature, value, sentBy(sender))
   }
 
   function guarded(handler: (message: BusMessage) => Promise<void>): (message: BusMessage) => void {

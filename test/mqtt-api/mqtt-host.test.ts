@@ -165,6 +165,39 @@ test('Why a value was refused is in the log of the plugin, once until one is tak
   ])
 })
 
+test('Who has set a value is in the log of the plugin, before what it does about it', async (t) => {
+  const lua = `local plugin = Plugin:new("door")
+local state = "locked"
+plugin:control("lit", function() return false end, function(value) plugin:log("info", "lit " .. tostring(value)) end)
+plugin:control("code", function() return "" end, function() end)
+expose({ get = function() return state end, set = function(_, _, value) state = value end }, "select",
+  { id = "mode", options = { "locked", "open" } })
+plugin:mqttSubscribe("evening", function() plugin:mqttPublish("host/plugins/@fixtures/door/controls/lit/set", "false") end)
+return plugin`
+  const controls = [{ id: 'lit', type: 'boolean' }, { id: 'code' }]
+  const host = await startHostFor(t, { plugins: [{ id: 'door', lua, manifest: { exports: { controls } } }] })
+  const door = '@fixtures/door'
+  await command(host, 'install', { fullId: door })
+  await command(host, 'door/toggle')
+  const phone = await connect(t, host.mqttUrl, { clientId: 'phone' })
+  const received = collect(phone)
+  await phone.subscribeAsync(`host/plugins/${door}/log`)
+  await phone.publishAsync(`host/plugins/${door}/controls/lit/set`, 'ON', { qos: 1 })
+  await until(received, ({ text }) => text.includes('lit true'))
+  await phone.publishAsync('evening', '', { qos: 1 })
+  await until(received, ({ text }) => text.includes('lit false'))
+  await host.request('PUT', `/api/plugins/${door}/controls/code`, { body: { value: '4711' } })
+  await host.request('PUT', `/api/plugins/${door}/exposures/mode/value`, { body: { value: 'open' } })
+  assert.deepEqual(await logMessages(host, door), [
+    `The control 'lit' is set to true over MQTT by client "phone"`,
+    'lit true',
+    `The control 'lit' is set to false over MQTT by ${door}`,
+    'lit false',
+    `The control 'code' is set over HTTP or a page`,
+    `The value of 'mode' is set over HTTP or a page`,
+  ])
+})
+
 test('Of refusals without end the oldest is forgotten, and told once more', async (t) => {
   const lua = `local plugin = Plugin:new("many")
 for count = 0, 1000 do plugin:control("c" .. count, function() return 0 end, function() end) end

@@ -267,7 +267,7 @@ function publisherNamed(plugin: string | undefined): Publisher {
 }
 
 function messageOf(
-  packet: { topic: string; payload: Buffer | string; qos: 0 | 1 | 2 },
+  packet: { topic: string; payload: Buffer | string; qos: 0 | 1 | 2; clientId?: unknown },
   retained: boolean,
   cause?: Cause,
 ): BusMessage {
@@ -277,5 +277,6 @@ function messageOf(
     qos: packet.qos,
     retained,
     ...(cause === undefined ? {} : { publisher: cause.plugin }),
+    ...(typeof packet.clientId === 'string' ? { client: packet.clientId } : {}),
   }
 }

@@ -84,7 +84,14 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
         await requireRevision(lifecycle, id, request.context)
         // The body is JSON, so what is in it is too.
         const value = request.body.value as Json
-        return { body: await lifecycle.setControl(id, request.parameters.control ?? '', value) }
+        return {
+          body: await lifecycle.setControl(
+            id,
+            request.parameters.control ?? '',
+            value,
+            'over HTTP or a page',
+          ),
+        }
       },
     }),
     view(
@@ -102,7 +109,7 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
         const id = pluginIdOf(lifecycle, request.parameters)
         await requireRevision(lifecycle, id, request.context)
         const { exposure = '', feature = '' } = request.parameters
-        await lifecycle.setExposed(id, exposure, feature, request.body.value as Json)
+        await lifecycle.setExposed(id, exposure, feature, request.body.value as Json, 'over HTTP or a page')
         const after = (await lifecycle.exposures(id)).find((shown) => shown.id === exposure)
         return { body: { id: exposure, feature, value: after?.state[feature] ?? null } }
       },

@@ -95,6 +95,12 @@ export function createPluginPoints(
     }
   }
 
+  /** Tells the plugin's log why something is about to move. A text may be a code that opens a lock, so it is not told. */
+  function sayWhoSets(id: string, target: string, value: Json, from = 'by another host'): void {
+    const told = typeof value === 'boolean' || typeof value === 'number' ? ` to ${value}` : ''
+    effects.say(id, 'debug', `${target} is set${told} ${from}`)
+  }
+
   return {
     objects(id) {
       get(id)
@@ -104,7 +110,7 @@ export function createPluginPoints(
     sensors: (id) => points(id, 'sensor'),
     controls: (id) => points(id, 'control'),
     controlType: (id, control) => declarationOf(id, control)?.type ?? exposureOf(id, control)?.type,
-    async setControl(id, control, value) {
+    async setControl(id, control, value, from) {
       requireRunning()
       requireInstalled(snapshotOfPlugin(context, id))
       if (!registry.values(id, 'control').has(control)) {
@@ -115,6 +121,7 @@ export function createPluginPoints(
         const shown = exposureOf(id, control)
         return shown === undefined ? declared : checkExposedControl(shown, declared)
       })
+      sayWhoSets(id, `The control '${control}'`, typed, from)
       const after: Json | undefined = await effects.setControl(id, control, typed)
       return { id: control, value: after ?? null }
     },
@@ -122,7 +129,7 @@ export function createPluginPoints(
       get(id)
       return exposures.list(id)
     },
-    async setExposed(id, exposed, feature, value) {
+    async setExposed(id, exposed, feature, value, from) {
       requireRunning()
       get(id)
       const found = exposures.get(id, exposed)
@@ -132,6 +139,7 @@ export function createPluginPoints(
       const typed = checked(id, `The ${feature} of '${exposed}'`, () =>
         checkExposedValue(found.exposure, feature, value),
       )
+      sayWhoSets(id, `The ${feature} of '${exposed}'`, typed, from)
       await effects.setExposed(id, exposed, feature, typed)
     },
   }

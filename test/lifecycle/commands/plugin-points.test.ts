@@ -34,7 +34,10 @@ function stage() {
   const context = {
     journal: { live: { seq: 1, plugins: new Map([[id, { ...fresh, value: 'running' }]]) } },
     manifests: { get: () => ({ exports: { controls } }) as Manifest },
-    effects: { setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value) },
+    effects: {
+      setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value),
+      say: () => undefined,
+    },
   } as unknown as LifecycleContext
   const get = (): never => ({}) as never
   return {
