@@ -6,7 +6,17 @@ import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { heading, lamp, lampHost, nameOf, options, runningLamp, useBrowser, views } from './web-fixture.ts'
+import {
+  heading,
+  lamp,
+  lampHost,
+  nameOf,
+  options,
+  run,
+  runningLamp,
+  useBrowser,
+  views,
+} from './web-fixture.ts'
 
 /** What the pages say and do when something has gone wrong, or might. */
 
@@ -19,6 +29,20 @@ async function post(host: TestHost, path: string, body: object = {}): Promise<an
 }
 
 const publish = (host: TestHost, version: string): Promise<void> => host.publish([{ ...lampPlugin, version }])
+
+test('the page of a plugin says that another one, which it needs, does not run', options, async (context) => {
+  const host = await lampHost(context)
+  for (const id of ['hello', 'dependent']) await run(host, `@fixtures/${id}`)
+  const { page } = await lampPage(context, host)
+  await page.goto('/plugins/@fixtures/dependent/logs')
+  await page.locator('.page-state .chip').getByText('Running').waitFor()
+  const note = page.locator('.note', { hasText: 'It needs' })
+  assert.equal(await note.count(), 0)
+  await post(host, 'hello/toggle', { enabled: false })
+  await note.getByText('which does not run: Off.').waitFor()
+  await post(host, 'hello/toggle', { enabled: true })
+  await note.waitFor({ state: 'detached' })
+})
 
 for (const view of views) {
   test(`safe mode is told on every page, and left from any (${nameOf(view)})`, options, async (context) => {

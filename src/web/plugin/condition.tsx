@@ -1,11 +1,12 @@
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
-import { dateTimeOf, momentOf, valueText } from '../base/words.ts'
+import { dateTimeOf, momentOf, stateInWords, valueText } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
 import { LogEntryLine } from '../parts/log-entry-line.tsx'
 import { reload } from '../store/commands.ts'
+import { plugins } from '../store/plugins.ts'
 import { limitName } from '../base/limit-words.ts'
 import { Link } from '../parts/link.tsx'
 
@@ -61,6 +62,14 @@ export function Condition({ plugin }: { plugin: Plugin }) {
           or going back to a version replaces them.
         </Note>
       )}
+      {plugin.state !== 'running'
+        ? null
+        : absentOnes(plugin).map((needed) => (
+            <Note key={needed.id}>
+              It needs <Link to={pluginPath(needed.id)}>{breakable(needed.name)}</Link>, which does not run:{' '}
+              {stateInWords(needed.state)}.
+            </Note>
+          ))}
       {limitsReached.length === 0 ? null : (
         <Note>
           It has reached{' '}
@@ -72,4 +81,14 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
     </>
   )
+}
+
+/** Those that it does not work without, and that do not run. One that is not installed is its error at the next start. */
+function absentOnes({ namespace, dependencies }: Plugin): Plugin[] {
+  return dependencies.flatMap((dependency) => {
+    const { id, optional } = typeof dependency === 'string' ? { id: dependency, optional: false } : dependency
+    const [name = ''] = /^@?[^@]+/.exec(id.trim()) ?? []
+    const needed = plugins.value?.get(name.startsWith('@') ? name : `@${namespace}/${name}`)
+    return optional === true || needed === undefined || needed.state === 'running' ? [] : [needed]
+  })
 }
