@@ -34,7 +34,7 @@ export async function matchFilesToJournal(
   id: string,
   ahead?: FilesAhead,
 ): Promise<MatchedFiles> {
-  const { directory, logger, manifests } = context
+  const { directory, effects, manifests } = context
   const identifier = identifierOf(id)
   const wanted = snapshotOfPlugin(context, id).context
   const isKnown = Object.keys(wanted.integrity).length > 0
@@ -60,9 +60,6 @@ export async function matchFilesToJournal(
     return { matches: present !== undefined }
   }
   await directory.restore(identifier, release)
-  logger.warn('Took the files of a plugin back to the version that the journal names', {
-    plugin: id,
-    version: wanted.version,
-  })
+  effects.say(id, 'warn', `Its files were other ones; they are those of version ${release.version} again`)
   return { matches: false }
 }

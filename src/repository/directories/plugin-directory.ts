@@ -153,6 +153,11 @@ export function createPluginDirectory(options: {
     return found !== undefined && isDeepStrictEqual(found.integrity, integrity)
   }
 
+  async function isAsPresent(plugin: PluginIdentifier, root: string): Promise<boolean> {
+    const present = await readIn(folderOf(plugin), plugin).catch(unlessMachineFault)
+    return present !== undefined && (await hasFiles(root, plugin, present.integrity))
+  }
+
   return {
     async exists(plugin) {
       return stat(folderOf(plugin)).then(
@@ -204,7 +209,8 @@ export function createPluginDirectory(options: {
         // To tell them apart takes reading all of them.
         if ((await keptPlaces(places, plugin)).length <= releases.length) return
         const found = await Promise.all(releases.map((release) => findKept(plugin, release)))
-        await pruneKept(places, plugin, new Set(found.filter((path) => path !== undefined)))
+        const wanted = new Set(found.filter((path) => path !== undefined))
+        await pruneKept(places, plugin, wanted, (previous) => isAsPresent(plugin, previous))
       } catch (error) {
         logger.warn('Versions that are not needed any more could not be removed', {
           plugin: plugin.fullId,

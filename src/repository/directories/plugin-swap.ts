@@ -198,15 +198,20 @@ export async function replacedPlugins({ files, previous, older }: PluginPlaces):
   return new Set([...(await namesIn(files, previous)), ...(await namesIn(files, older))])
 }
 
-/** Removes kept versions that nobody can return to any more, but not the one before the present. */
+/**
+ * Removes kept versions that nobody can return to any more. The one before the present stays, unless it is `same` as
+ * the present: who edits that by hand would have it put back, as if a replacement had been interrupted.
+ */
 export async function pruneKept(
   places: PluginPlaces,
   plugin: PluginIdentifier,
   wanted: ReadonlySet<string>,
+  same: (previous: string) => Promise<boolean>,
 ): Promise<void> {
   const { previous } = pathsOf(places, directoryName(plugin))
   for (const path of await keptPlaces(places, plugin)) {
-    if (path !== previous && !wanted.has(path)) await writing(() => removeWhole(places, path))
+    if (wanted.has(path) || (path === previous && !(await same(path)))) continue
+    await writing(() => removeWhole(places, path))
   }
 }
 

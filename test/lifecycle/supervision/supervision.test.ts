@@ -177,6 +177,17 @@ test('files that changed are marked where the plugin is shown, and a missing one
   assert.match(error.message, /init\.lua is missing; put it there, or update/)
 })
 
+test('what somebody edits in a plugin that was installed again stays, and is told', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  await host.request('DELETE', '/api/plugins/x')
+  await running(host, 'x')
+  const file = join(host.directory, 'plugins/fixtures--x/init.lua')
+  await appendFile(file, '\n-- changed\n')
+  assert.deepEqual((await command(host, 'x/reload')).integrity, { intact: false, changed: ['init.lua'] })
+  assert.match(await readFile(file, 'utf8'), /-- changed/)
+})
+
 test('in safe mode everything can be changed and nothing is loaded; leaving it loads what is enabled', async (context) => {
   const host = await start(context, {
     plugins: [

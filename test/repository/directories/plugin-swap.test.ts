@@ -83,7 +83,7 @@ test('versions before the previous one are kept too, until they are pruned', asy
   await swapIn(places, clockPlugin, oldest)
   assert.deepEqual(Object.values(await readTree(directory)).sort(), ['one', 'three', 'two'])
   assert.equal((await readTree(directory))[current], 'one')
-  await pruneKept(places, clockPlugin, new Set())
+  await pruneKept(places, clockPlugin, new Set(), async () => false)
   assert.deepEqual(await readTree(directory), { [current]: 'one', [previous]: 'three' })
 })
 
