@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { command, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { command, logMessages, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 async function install(host: TestHost, id: string) {
   return command(host, 'install', { fullId: `@fixtures/${id}` })
@@ -278,6 +278,17 @@ test('the log of a plugin tells why an update did not stay, also when its settin
       'warn The update to 2.0.0 does not run, so 1.0.0 returns',
     ],
   )
+})
+
+test('the log of a plugin tells an update to other files of the same version from one to another version', async (context) => {
+  const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  await host.publish([{ id: 'x', lua: lua('x', 'error("worse")') }])
+  assert.equal((await command(host, 'x/update', {})).state, 'running')
+  assert.deepEqual((await logMessages(host, '@fixtures/x', '?level=warn')).slice(-1), [
+    'The update to other files of 1.0.0 does not run, so the former ones return',
+  ])
 })
 
 test('a rollback that names no version does not go to one that did not run', async (context) => {

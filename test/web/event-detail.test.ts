@@ -8,6 +8,7 @@ const error = { code: 'out_of_memory', message: 'out of memory', at: '' }
 const details: [type: string, data: JournalEvent['data'], detail: string][] = [
   ['PluginUpdated', { version: '2.0.0' }, 'version 2.0.0'],
   ['PluginUpdated', { version: '2.0.0', from: '1.0.0' }, 'from version 1.0.0 to 2.0.0'],
+  ['PluginUpdated', { version: '1.0.0', from: '1.0.0' }, 'to other files of version 1.0.0'],
   ['PluginRolledBack', { reason: 'asked for' }, 'because of: asked for'],
   [
     'PluginLimitReached',

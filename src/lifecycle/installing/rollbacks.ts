@@ -88,7 +88,13 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       returning.add(id)
       await rollBack(id, { reason, automatic: true }, 'supervisor')
       returning.delete(id)
-      effects.say(id, 'warn', `The update to ${version} does not run, so ${before.version} returns`)
+      effects.say(
+        id,
+        'warn',
+        before.version === version
+          ? `The update to other files of ${version} does not run, so the former ones return`
+          : `The update to ${version} does not run, so ${before.version} returns`,
+      )
       await loadIfEnabled(id, 'rollback', 'supervisor')
       return true
     },

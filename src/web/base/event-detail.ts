@@ -78,10 +78,15 @@ function whatFollows({ crashes, restart }: JournalEvent['data']): string {
   return `; ${counted}it is started again after ${((restart as PendingRestart).delay / 1_000).toFixed(1)} s`
 }
 
+/** A repository may publish other files under one version. */
+function wayOf(from: string, version: string): string {
+  return from === version ? `to other files of version ${version}` : `from version ${from} to ${version}`
+}
+
 function generalDetailOf({ data }: JournalEvent): string {
   const { error, reason, version, from, name, namespace, repository, hostVersion, afterMemoryKill } = data
   if (typeof error === 'object' && error !== null && 'message' in error) return String(error.message)
-  const versions = typeof from === 'string' ? `from version ${from} to ${String(version)}` : undefined
+  const versions = typeof from === 'string' ? wayOf(from, String(version)) : undefined
   if (typeof reason === 'string') {
     const why = `because of: ${reasonWords[reason] ?? reason}`
     return versions === undefined ? why : `${versions}, ${why}`
