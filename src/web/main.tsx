@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { needsToken, pause, wordsOf } from './base/api.ts'
+import { keepFocus } from './base/kept-focus.ts'
 import { followLinks, go, place } from './base/router.ts'
 import { connections, followTabs, openStream, watchStream } from './base/stream.ts'
 import { applyTheme } from './base/theme.ts'
@@ -137,6 +138,7 @@ connections.subscribe((count) => {
 })
 
 applyTheme()
+keepFocus()
 followLinks()
 followTabs()
 watchStream()

@@ -1,4 +1,5 @@
 import type { JournalEvent } from '../base/types.ts'
+import { useRef } from 'preact/hooks'
 import { detailOf } from '../base/event-detail.ts'
 import { eventInWords, originInWords } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
@@ -27,9 +28,19 @@ interface MomentPanelProps {
 /** The state at a moment, why it changed, who asked, and what may come next. */
 export function MomentPanel({ subject, seq, event, latest, changes, state, error, onNow }: MomentPanelProps) {
   const isPlugin = subject !== '' && subject !== 'host'
+  const heading = useRef<HTMLHeadingElement>(null)
+
+  /** What was pressed is gone then: the keyboard goes on where it stood. */
+  function backToNow(): void {
+    onNow()
+    heading.current?.focus({ preventScroll: true })
+  }
+
   return (
     <section class="panel moment-panel">
-      <h2>{seq === undefined ? 'Now' : `At event ${seq}`}</h2>
+      <h2 ref={heading} tabIndex={-1}>
+        {seq === undefined ? 'Now' : `At event ${seq}`}
+      </h2>
       <div class="moment-words" role="status">
         {event === undefined || seq === undefined ? null : <Why event={event} changes={changes} />}
         {state === undefined ? null : (
@@ -46,7 +57,7 @@ export function MomentPanel({ subject, seq, event, latest, changes, state, error
       {subject === 'host' && isInFleet.value ? (
         <p class="hint">A fleet has several hosts: the page Hosts shows which are there.</p>
       ) : null}
-      {isPlugin ? <Now plugin={subject} past={seq !== undefined} onNow={onNow} /> : null}
+      {isPlugin ? <Now plugin={subject} past={seq !== undefined} onNow={backToNow} /> : null}
     </section>
   )
 }
