@@ -8,6 +8,7 @@ import type { ConnectionAllowance, Outside } from '../../outside/outside.ts'
 import type { IsolateServices } from '../../sandbox/isolate.ts'
 import type { ValueKind } from '../../schema/worker/message-frames.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
+import type { Schedule } from '../../schema/outside/trigger.ts'
 import type { PluginSummary } from '../../schema/worker/plugin-call.ts'
 import type { LimitName } from '../../schema/plugin/plugin-limits.ts'
 import { retainedSentence } from '../../schema/plugin/retained-account.ts'
@@ -209,8 +210,12 @@ export function createPluginServices(
         ),
       async setSchedule(number, schedule) {
         if (schedules.count(id) >= plugin.limits.schedules) return 'too many schedules'
-        const problem = await schedules.add(id, number, schedule, () =>
-          deliver(plugin, noBytes, (isolate) => isolate.deliverSchedule(number)),
+        const problem = await schedules.add(
+          id,
+          number,
+          schedule,
+          () => deliver(plugin, noBytes, (isolate) => isolate.deliverSchedule(number)),
+          (due) => hostLine(id, 'warn', missedSentence(schedule, due)),
         )
         // It may have ended meanwhile.
         if (loaded.get(id) !== plugin || plugin.unloading) schedules.remove(id, number)
@@ -270,4 +275,10 @@ export function createPluginServices(
     },
     say: hostLine,
   }
+}
+
+/** Whoever waits for the heating in the morning finds out why it has not come. */
+function missedSentence(schedule: Schedule, due: number): string {
+  const what = schedule.kind === 'cron' ? `cron ${schedule.expression}` : `at ${schedule.time}`
+  return `'${what}' did not run for ${new Date(due).toISOString()}: the host was asleep or busy then, and it was too late for it afterwards (catchUp)`
 }

@@ -6,8 +6,17 @@ import { createNextTime, type NextTime } from './next-time.ts'
 
 /** What plugins do at certain times. */
 export interface Schedules {
-  /** Answers what is wrong with it, or undefined. `run` is called each time; not any more once it is removed. */
-  add(plugin: string, number: number, schedule: Schedule, run: () => void): Promise<string | undefined>
+  /**
+   * Answers what is wrong with it, or undefined. `run` is called each time, and `miss` with one, in milliseconds since the
+   * epoch, that is too long ago to be made up for; not any more once it is removed.
+   */
+  add(
+    plugin: string,
+    number: number,
+    schedule: Schedule,
+    run: () => void,
+    miss?: (due: number) => void,
+  ): Promise<string | undefined>
   remove(plugin: string, number: number): void
   /** Everything of this plugin. */
   clear(plugin: string): void
@@ -24,6 +33,7 @@ interface Entry {
   /** By a clock that does not jump, and counts while the machine sleeps. */
   addedAt: number
   run(): void
+  miss(due: number): void
 }
 
 /** Milliseconds for which a run that was missed is made up for, unless a plugin says otherwise. */
@@ -119,7 +129,7 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
     if (last !== undefined && last <= now) {
       entry.ran = last
       entry.run()
-    }
+    } else if (due >= now - waited) entry.miss(due)
     return true
   }
 
@@ -130,7 +140,7 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
   }
 
   return {
-    async add(plugin, number, schedule, run) {
+    async add(plugin, number, schedule, run, miss = () => undefined) {
       let next: NextTime
       try {
         next = await createNextTime(schedule, clock.now())
@@ -141,7 +151,7 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
       plugins.set(plugin, entries)
       const due = next(clock.now())
       const { catchUp = defaultCatchUp } = schedule
-      entries.set(number, { next, run, due, ran: undefined, catchUp, addedAt: elapsed.elapsed() })
+      entries.set(number, { next, run, miss, due, ran: undefined, catchUp, addedAt: elapsed.elapsed() })
       lookedAt = Math.max(lookedAt, clock.now())
       if (due !== undefined && due < armedFor) arm(due)
       return undefined

@@ -57,6 +57,21 @@ test('a host that was asleep runs a missed one once, if it is young enough', asy
   assert.equal(runs.length, 2)
 })
 
+test('one that is too old to be made up for is told, once, and none that a clock only jumps over as it is set', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  const missed: string[] = []
+  const miss = (due: number): void => void missed.push(new Date(due).toISOString().slice(11, 19))
+  await schedules.add('@a/b', 1, everyTenMinutes, run, miss)
+  clock.sleep(34 * minute)
+  clock.advance(minute)
+  assert.deepEqual([runs, missed], [[], ['00:10:00']])
+  clock.advance(5 * minute)
+  assert.deepEqual([runs, missed], [['00:40:00'], ['00:10:00']])
+  clock.set(24 * 60 * minute + 5 * minute)
+  clock.advance(minute)
+  assert.deepEqual(missed, ['00:10:00'])
+})
+
 test('how young it has to be is for the plugin to say', async () => {
   for (const [catchUp, expected] of [
     [5 * minute, 1],
