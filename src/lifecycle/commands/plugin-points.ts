@@ -22,6 +22,10 @@ export type PluginPoints = Pick<
 
 /** Remembered refusals; the oldest is forgotten for a new one. A plugin may make controls of new names without end. */
 const refusedLimit = 1_000
+/** Milliseconds after which the log is told again that the same one sets the same. */
+export const tellingInterval = 10 * 60_000
+/** Remembered tellings. */
+const tellingLimit = 1_000
 
 export function createPluginPoints(
   context: LifecycleContext,
@@ -33,7 +37,7 @@ export function createPluginPoints(
   }: Pick<PluginQueries, 'get'> &
     Pick<CommandRunner, 'requireRunning'> & { registry: ObjectRegistry; exposures: ExposureRegistry },
 ): PluginPoints {
-  const { manifests, effects } = context
+  const { clock, manifests, effects } = context
   function points(id: string, kind: PointKind): Point[] {
     get(id)
     const exports = manifests.get(id)?.exports
@@ -95,8 +99,20 @@ export function createPluginPoints(
     }
   }
 
-  /** Tells the plugin's log why something is about to move. A text may be a code that opens a lock, so it is not told. */
+  /** When the log was last told of somebody who sets something, in milliseconds of the clock that does not jump. */
+  const tellings = new Map<string, number>()
+
+  /**
+   * Tells the plugin's log why something is about to move; of who sets it again and again once in a while, as nothing else
+   * would have room there. A text may be a code that opens a lock, so it is not told.
+   */
   function sayWhoSets(id: string, target: string, value: Json, from = 'by another host'): void {
+    const key = `${id} ${target} ${from}`
+    const now = clock.monotonic()
+    if (now - (tellings.get(key) ?? -Infinity) < tellingInterval) return
+    tellings.delete(key)
+    tellings.set(key, now)
+    evictOldest(tellings, tellingLimit)
     const told = typeof value === 'boolean' || typeof value === 'number' ? ` to ${value}` : ''
     effects.say(id, 'debug', `${target} is set${told} ${from}`)
   }

@@ -2,18 +2,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
-import { createPluginPoints } from '../../../src/lifecycle/commands/plugin-points.ts'
+import { createPluginPoints, tellingInterval } from '../../../src/lifecycle/commands/plugin-points.ts'
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
 import type { Exposure } from '../../../src/schema/plugin/exposure.ts'
 import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 
 const id = '@a/b'
 
-/** A plugin that runs, with three controls; `looked`: how often a value of one was asked for. */
+/** A plugin that runs, with three controls; `looks`: how often a value of one was asked for; `said`: lines of its log. */
 function stage() {
   const looks = { count: 0 }
+  const said: string[] = []
+  const clock = createManualClock()
   const registry = createObjectRegistry()
   for (const control of ['declared', 'exposed', 'neither']) {
     const value = serializeJson(1)
@@ -32,16 +35,17 @@ function stage() {
   const fresh = initialPlugin(id)
   const controls = [{ id: 'declared', type: 'boolean' }]
   const context = {
+    clock,
     journal: { live: { seq: 1, plugins: new Map([[id, { ...fresh, value: 'running' }]]) } },
     manifests: { get: () => ({ exports: { controls } }) as Manifest },
     effects: {
       setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value),
-      say: () => undefined,
+      say: (_plugin: string, _level: string, line: string) => said.push(line),
     },
   } as unknown as LifecycleContext
   const get = (): never => ({}) as never
   return {
-    looks,
+    ...{ looks, said, clock },
     points: createPluginPoints(context, { get, requireRunning: () => undefined, registry, exposures }),
   }
 }
@@ -52,6 +56,20 @@ test('a control is set without a look at the values of all others', async () => 
   assert.equal(looks.count, 0)
   await assert.rejects(points.setControl(id, 'other', 5), { code: 'control_unknown' })
   await assert.rejects(points.setControl('@a/gone', 'neither', 5), { code: 'plugin_not_installed' })
+})
+
+test('who sets a control again and again is told once in ten minutes, and who else sets it at once', async () => {
+  const { said, clock, points } = stage()
+  const set = (from: string): Promise<unknown> => points.setControl(id, 'neither', 5, from)
+  for (const from of ['over HTTP', 'over HTTP', 'over MQTT', 'over HTTP', 'over MQTT']) await set(from)
+  const lines = ['over HTTP', 'over MQTT'].map((from) => `The control 'neither' is set to 5 ${from}`)
+  assert.deepEqual(said, lines)
+  clock.advance(tellingInterval - 1)
+  await set('over MQTT')
+  assert.equal(said.length, 2)
+  clock.advance(1)
+  await set('over MQTT')
+  assert.deepEqual(said, [...lines, lines[1]])
 })
 
 test('the type of a control is that of its manifest, or of the first exposure that shows it', () => {
