@@ -12,7 +12,7 @@ export interface BusMessage {
   retained: boolean
   /** Full id of the plugin of this host whose message it is; absent: nobody's, or the broker does not tell. */
   publisher?: string
-  /** Under which id a client of the embedded broker has sent it; absent: no client has, or the broker does not tell. */
+  /** Under which id a client of the embedded broker has sent it; absent: no client has, it has none, or the broker does not tell. */
   client?: string
 }
 

@@ -188,6 +188,10 @@ return plugin`
   await until(received, ({ text }) => text.includes('lit false'))
   await host.request('PUT', `/api/plugins/${door}/controls/code`, { body: { value: '4711' } })
   await host.request('PUT', `/api/plugins/${door}/exposures/mode/value`, { body: { value: 'open' } })
+  // As a script connects that sends one message: the broker makes up another id each time.
+  const script = await connect(t, host.mqttUrl, { clientId: '' })
+  await script.publishAsync(`host/plugins/${door}/controls/code/set`, 'open', { qos: 1 })
+  await until(received, ({ text }) => text.includes(`'code' is set over MQTT`))
   assert.deepEqual(await logMessages(host, door), [
     `The control 'lit' is set to true over MQTT by client "phone"`,
     'lit true',
@@ -195,6 +199,7 @@ return plugin`
     'lit false',
     `The control 'code' is set over HTTP or a page`,
     `The value of 'mode' is set over HTTP or a page`,
+    `The control 'code' is set over MQTT`,
   ])
 })
 

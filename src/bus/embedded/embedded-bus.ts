@@ -266,6 +266,9 @@ function publisherNamed(plugin: string | undefined): Publisher {
   return plugin === undefined ? { kind: 'host' } : { kind: 'plugin', id: plugin }
 }
 
+/** How the ids begin that aedes gives to clients without one, as `mosquitto_pub` is: another one at each connection. */
+const madeUpId = 'aedes_'
+
 function messageOf(
   packet: { topic: string; payload: Buffer | string; qos: 0 | 1 | 2; clientId?: unknown },
   retained: boolean,
@@ -277,6 +280,8 @@ function messageOf(
     qos: packet.qos,
     retained,
     ...(cause === undefined ? {} : { publisher: cause.plugin }),
-    ...(typeof packet.clientId === 'string' ? { client: packet.clientId } : {}),
+    ...(typeof packet.clientId === 'string' && !packet.clientId.startsWith(madeUpId)
+      ? { client: packet.clientId }
+      : {}),
   }
 }

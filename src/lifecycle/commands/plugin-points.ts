@@ -24,7 +24,9 @@ export type PluginPoints = Pick<
 const refusedLimit = 1_000
 /** Milliseconds after which the log is told again that the same one sets the same. */
 export const tellingInterval = 10 * 60_000
-/** Remembered tellings. */
+/** Who is told of by name meanwhile, of one target: some clients choose another id for each message. */
+export const tellersLimit = 10
+/** Targets of which it is remembered. */
 const tellingLimit = 1_000
 
 export function createPluginPoints(
@@ -99,20 +101,25 @@ export function createPluginPoints(
     }
   }
 
-  /** When the log was last told of somebody who sets something, in milliseconds of the clock that does not jump. */
-  const tellings = new Map<string, number>()
+  /** Of whom the log has been told, by target; `since` when, in milliseconds of the clock that does not jump. */
+  const tellings = new Map<string, { since: number; from: Set<string> }>()
 
   /**
    * Tells the plugin's log why something is about to move; of who sets it again and again once in a while, as nothing else
    * would have room there. A text may be a code that opens a lock, so it is not told.
    */
   function sayWhoSets(id: string, target: string, value: Json, from = 'by another host'): void {
-    const key = `${id} ${target} ${from}`
+    const key = `${id} ${target}`
     const now = clock.monotonic()
-    if (now - (tellings.get(key) ?? -Infinity) < tellingInterval) return
-    tellings.delete(key)
-    tellings.set(key, now)
-    evictOldest(tellings, tellingLimit)
+    let telling = tellings.get(key)
+    if (telling === undefined || now - telling.since >= tellingInterval) {
+      telling = { since: now, from: new Set() }
+      tellings.delete(key)
+      tellings.set(key, telling)
+      evictOldest(tellings, tellingLimit)
+    }
+    if (telling.from.has(from) || telling.from.size >= tellersLimit) return
+    telling.from.add(from)
     const told = typeof value === 'boolean' || typeof value === 'number' ? ` to ${value}` : ''
     effects.say(id, 'debug', `${target} is set${told} ${from}`)
   }

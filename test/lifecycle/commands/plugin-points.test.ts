@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
-import { createPluginPoints, tellingInterval } from '../../../src/lifecycle/commands/plugin-points.ts'
+import {
+  createPluginPoints,
+  tellersLimit,
+  tellingInterval,
+} from '../../../src/lifecycle/commands/plugin-points.ts'
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
@@ -70,6 +74,15 @@ test('who sets a control again and again is told once in ten minutes, and who el
   clock.advance(1)
   await set('over MQTT')
   assert.deepEqual(said, [...lines, lines[1]])
+})
+
+test('clients that choose another id for each message do not fill the log', async () => {
+  const { said, points } = stage()
+  for (let turn = 0; turn < tellersLimit + 5; turn += 1)
+    await points.setControl(id, 'neither', 5, `over MQTT by client "script-${turn}"`)
+  assert.equal(said.length, tellersLimit)
+  await points.setControl(id, 'declared', true, 'over HTTP')
+  assert.equal(said.at(-1), "The control 'declared' is set to true over HTTP")
 })
 
 test('the type of a control is that of its manifest, or of the first exposure that shows it', () => {
