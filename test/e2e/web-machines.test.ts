@@ -4,7 +4,7 @@ import { openTestHost, type TestHost } from '../helpers/test-host.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+import { install, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 
@@ -48,6 +48,32 @@ test('the history says what a saved configuration has changed', options, async (
     .locator('.moment-words', { hasText: `turn from ${manyEvents - 2} to ${manyEvents - 1}` })
     .waitFor()
 })
+
+test(
+  'what the history says of settings has their names, also where the plugins come later, and is searched',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    await install(host, lamp)
+    for (const room of ['hall', 'kitchen'])
+      await host.request('POST', `/api/plugins/${lamp}/config`, { body: { config: { room } } })
+    const { page } = await open(context, host)
+    let isReady = (): void => undefined
+    const ready = new Promise<void>((resolve) => {
+      isReady = resolve
+    })
+    await page.route('**/api/plugins', async (route) => {
+      await ready
+      await route.continue()
+    })
+    await page.goto('/history')
+    await page.locator('.detail', { hasText: /^room from hall to kitchen$/ }).waitFor()
+    isReady()
+    await page.locator('.detail', { hasText: /^Room from hall to kitchen$/ }).waitFor()
+    await page.getByRole('searchbox').fill('room from hall')
+    await page.getByRole('status').getByText('1 found', { exact: true }).waitFor()
+  },
+)
 
 test('a host that was started long ago has a state', options, async (context) => {
   const host = await busyHost(context)

@@ -11,7 +11,7 @@ import { SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
 import { journal, pageSize, reachBack } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
-import { settingChanges } from '../store/setting-changes.ts'
+import { settingChanges, useSettingChanges } from '../store/setting-changes.ts'
 
 /** How many pages are read at most in search of one event. */
 const pagesAtOnce = 20
@@ -24,8 +24,8 @@ export function HistoryPage() {
   const wanted = query.get('q') ?? ''
   const by = query.get('by') ?? ''
   const [reading, setReading] = useState(false)
-  const shown = useMemo(() => filtered(events, wanted, by), [events, wanted, by])
-  const changes = useMemo(() => settingChanges(events), [events])
+  const changes = useSettingChanges(events)
+  const shown = useMemo(() => filtered(events, changes, wanted, by), [events, changes, wanted, by])
   const first = events[0]?.seq ?? 1
 
   async function readOlder(): Promise<void> {
@@ -88,7 +88,7 @@ async function readOlderThatFit(wanted: string, by: string): Promise<void> {
       0,
       events.findIndex(({ seq }) => seq === first),
     )
-    if (older.length === 0 || filtered(older, wanted, by).length > 0) return
+    if (older.length === 0 || filtered(older, settingChanges(events), wanted, by).length > 0) return
   }
 }
 
@@ -105,9 +105,18 @@ function searchedText(event: JournalEvent): string {
   return text
 }
 
-function filtered(events: readonly JournalEvent[], wanted: string, by: string): JournalEvent[] {
+function filtered(
+  events: readonly JournalEvent[],
+  changes: ReadonlyMap<number, string>,
+  wanted: string,
+  by: string,
+): JournalEvent[] {
   const text = wanted.trim().toLowerCase()
   return events.filter(
-    (event) => (by === '' || event.by === by) && (text === '' || searchedText(event).includes(text)),
+    (event) =>
+      (by === '' || event.by === by) &&
+      (text === '' ||
+        searchedText(event).includes(text) ||
+        changes.get(event.seq)?.toLowerCase().includes(text) === true),
   )
 }

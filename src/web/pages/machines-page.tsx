@@ -16,7 +16,7 @@ import { journal, reachHost } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
 import { pluginHistoryLimit, usePluginHistory } from '../store/plugin-history.ts'
 import { plugins } from '../store/plugins.ts'
-import { settingChanges } from '../store/setting-changes.ts'
+import { useSettingChanges } from '../store/setting-changes.ts'
 import { useStatesAt } from '../store/states-at.ts'
 import { useRemote } from '../store/remote.ts'
 
@@ -50,7 +50,7 @@ export function MachinesPage({ name }: { name: string }) {
           ),
     [history.value, events, moment, plugin, isHost],
   )
-  const changes = useMemo(() => settingChanges(own), [own])
+  const changes = useSettingChanges(own)
   const until = own.filter((event) => event.seq <= moment)
   const latest = until.at(-1)
   const selected = states?.find(({ id }) => id === plugin)

@@ -1,17 +1,16 @@
-import { useMemo } from 'preact/hooks'
 import type { JournalEvent, Plugin } from '../base/types.ts'
 import { EventList } from '../parts/event-list.tsx'
 import { ReadState } from '../parts/feedback.tsx'
 import { MovedAway } from '../parts/moved-away.tsx'
 import { usePluginHistory } from '../store/plugin-history.ts'
-import { settingChanges } from '../store/setting-changes.ts'
+import { useSettingChanges } from '../store/setting-changes.ts'
 
 const none: readonly JournalEvent[] = []
 
 export function HistoryTab({ plugin }: { plugin: Plugin }) {
   const history = usePluginHistory(plugin.id)
   const events = history.value ?? none
-  const changes = useMemo(() => settingChanges(events), [events])
+  const changes = useSettingChanges(events)
   const hadMore = history.value !== undefined && history.value[0]?.revision !== 1
   return (
     <section class="panel">
