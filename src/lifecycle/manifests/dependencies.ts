@@ -2,6 +2,7 @@ import type { ProblemDetail } from '../../base/problem.ts'
 import { canAgree, isVersionRange, satisfies } from '../../repository/versions.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Dependency } from '../../schema/manifest/manifest.ts'
+import { namedPlugin, textOf } from '../../schema/manifest/named-plugin.ts'
 
 /** What plugins need of each other. Pure. */
 
@@ -33,18 +34,11 @@ export interface LoadOrder {
   cycles: string[][]
 }
 
-function textOf(dependency: Dependency): string {
-  if (typeof dependency === 'string') return dependency
-  return dependency.version === undefined ? dependency.id : `${dependency.id}@${dependency.version}`
-}
-
 /** Undefined when it names no plugin or no range. A short id is one of `namespace`, the plugin's own. */
 export function parseDependency(dependency: Dependency, namespace: string): RequiredPlugin | undefined {
-  const [, id, range] = /^(@?[^@]+)(?:@(.*))?$/s.exec(textOf(dependency).trim()) ?? []
-  if (id === undefined) return undefined
-  const identifier = parseFullId(id.startsWith('@') ? id : `@${namespace}/${id}`)
-  if (identifier === undefined || (range !== undefined && !isVersionRange(range))) return undefined
-  return { fullId: identifier.fullId, range: range ?? null }
+  const named = namedPlugin(dependency, namespace)
+  if (named === undefined || (named.range !== undefined && !isVersionRange(named.range))) return undefined
+  return { fullId: named.fullId, range: named.range ?? null }
 }
 
 /** Full ids of what a plugin does not work without. */

@@ -1,3 +1,4 @@
+import { namedPlugin } from '../../schema/manifest/named-plugin.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf, momentOf, stateInWords, valueText } from '../base/words.ts'
@@ -86,9 +87,8 @@ export function Condition({ plugin }: { plugin: Plugin }) {
 /** Those that it does not work without, and that do not run. One that is not installed is its error at the next start. */
 function absentOnes({ namespace, dependencies }: Plugin): Plugin[] {
   return dependencies.flatMap((dependency) => {
-    const { id, optional } = typeof dependency === 'string' ? { id: dependency, optional: false } : dependency
-    const [name = ''] = /^@?[^@]+/.exec(id.trim()) ?? []
-    const needed = plugins.value?.get(name.startsWith('@') ? name : `@${namespace}/${name}`)
-    return optional === true || needed === undefined || needed.state === 'running' ? [] : [needed]
+    const isOptional = typeof dependency !== 'string' && dependency.optional === true
+    const needed = plugins.value?.get(namedPlugin(dependency, namespace)?.fullId ?? '')
+    return isOptional || needed === undefined || needed.state === 'running' ? [] : [needed]
   })
 }
