@@ -42,6 +42,34 @@ async function triedAgain(page: Page, nothing: string, mend: () => void): Promis
 }
 
 test(
+  'a search of the catalog has found nothing only when that is read, and stands beside how many there are',
+  options,
+  async (context) => {
+    const { page } = await open(context, await lampHost(context))
+    let isReady = (): void => undefined
+    const ready = new Promise<void>((resolve) => {
+      isReady = resolve
+    })
+    await page.route(/\/api\/catalog$/, async (route) => {
+      await ready
+      await route.continue()
+    })
+    await page.goto('/catalog?q=lamp')
+    await page.getByText('Reading the repositories…').waitFor()
+    assert.equal(await page.getByText(/^\d+ found$/).count(), 0)
+    isReady()
+    await page.getByText('1 found', { exact: true }).waitFor()
+    const all = await page.locator('.count').textContent()
+    await page.getByRole('searchbox').fill('')
+    await page
+      .getByRole('button', { name: /^Install / })
+      .nth(1)
+      .waitFor()
+    assert.equal(await page.locator('.count').textContent(), all)
+  },
+)
+
+test(
   'what cannot be read is not told as missing, and is read again when asked for',
   options,
   async (context) => {

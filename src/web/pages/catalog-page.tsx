@@ -40,13 +40,15 @@ export function CatalogPage() {
   return (
     <Page
       title="Catalog"
-      aside={remote.value === undefined ? null : <span class="count">{countOf(shown.length, 'plugin')}</span>}
+      aside={
+        remote.value === undefined ? null : <span class="count">{countOf(entries.length, 'plugin')}</span>
+      }
     >
       <div class="toolbar">
         <SearchBox
           label="Search the catalog"
           value={wanted}
-          found={shown.length}
+          found={remote.value && shown.length}
           onInput={(q) => setQuery({ q })}
         />
         <Select

@@ -43,7 +43,7 @@ export function HistoryPage() {
         <SearchBox
           label="Search the history"
           value={wanted}
-          found={shown.length}
+          found={lastSeq === 0 ? undefined : shown.length}
           onInput={(q) => setQuery({ q })}
         />
         <Select

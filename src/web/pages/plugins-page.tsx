@@ -31,7 +31,7 @@ export function PluginsPage() {
         <SearchBox
           label="Search plugins"
           value={wanted}
-          found={shown.length}
+          found={all && shown.length}
           onInput={(q) => setQuery({ q })}
         />
         <Select

@@ -4,8 +4,8 @@ import { literalText } from './literal-text.ts'
 interface SearchBoxProps {
   label: string
   value: string
-  /** How many there are; told only while something is searched. */
-  found: number
+  /** How many there are; told only while something is searched. Undefined: they are being read. */
+  found: number | undefined
   onInput(value: string): void
 }
 
@@ -30,7 +30,7 @@ export function SearchBox({ label, value, found, onInput }: SearchBoxProps) {
         />
       </div>
       <span class="hint" role="status">
-        {value.trim() === '' ? '' : `${found} found`}
+        {value.trim() === '' || found === undefined ? '' : `${found} found`}
       </span>
     </>
   )

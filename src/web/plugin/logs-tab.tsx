@@ -39,7 +39,7 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
     <section class="panel">
       <h2>Log</h2>
       <div class="toolbar">
-        <SearchBox label="Search the log" value={wanted} found={shown.length} onInput={setWanted} />
+        <SearchBox label="Search the log" value={wanted} found={lines && shown.length} onInput={setWanted} />
         <Select label="Lowest level" value={level} options={levels} onChange={(next) => setLevel(next)} />
         <PauseButton paused={paused} waiting={waiting} onChange={pause} />
       </div>
