@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changedSettings } from '../../src/web/base/changed-settings.ts'
-import type { JournalEvent } from '../../src/web/base/types.ts'
+import { changedSettings } from '../../../src/web/base/changed-settings.ts'
+import type { JournalEvent } from '../../../src/web/base/types.ts'
 
 const plugin = '@house/heating'
 const common = {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { detailOf } from '../../src/web/base/event-detail.ts'
-import type { JournalEvent } from '../../src/web/base/types.ts'
+import { detailOf } from '../../../src/web/base/event-detail.ts'
+import type { JournalEvent } from '../../../src/web/base/types.ts'
 
 const error = { code: 'out_of_memory', message: 'out of memory', at: '' }
 
