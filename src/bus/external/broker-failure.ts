@@ -3,6 +3,8 @@ import { tlsWords } from '../../base/network/tls-words.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 const refusedLogin = /^Connection refused: (Not authorized|Bad username or password)$/
+/** What later versions of Node advise after that: a flag for `node`, which who runs a host does not give. */
+const advice = /; if the root CA is installed locally, .*$/
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY|UNABLE_TO_GET)/
 
 /** Why a broker cannot be reached, and what to do where that is known. `now`: as certificates are measured by. */
@@ -11,7 +13,7 @@ export function brokerFailure(error: unknown, now: number): string {
   if (refusedLogin.test(message))
     return `${message}: it does not take the user name and password that HOST_MQTT_URL has, or this client`
   if (untrusted.test(systemErrorCode(error) ?? ''))
-    return `${message}: NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own`
+    return `${message.replace(advice, '')}: NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own`
   const doubt = clockInDoubt(message, now)
   return doubt === undefined ? (tlsWords(message, 'the broker') ?? message) : `${message}; ${doubt}`
 }
