@@ -8,6 +8,7 @@ import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { until } from '../helpers/until.ts'
 import {
   heading,
+  install,
   hostWithFixedPort,
   lamp,
   lampHost,
@@ -353,8 +354,10 @@ test('the system page says which plugins share a worker', options, async (contex
   const host = await lampHost(context, { settings: { isolation: 'shared' } })
   await runningLamp(host)
   await run(host, '@fixtures/hello')
+  await install(host, '@fixtures/demo')
   const { page } = await lampPage(context, host)
   await page.goto('/system')
+  await page.getByText('1 installed, off · 2 running').waitFor()
   await page.getByText('2 plugins in 1 worker thread.').waitFor()
   const worker = page.getByRole('list', { name: 'Isolates' }).getByRole('listitem')
   await worker.getByText(/^Worker \d+, shared by 2 plugins$/).waitFor()

@@ -1,5 +1,5 @@
 import type { System } from '../../schema/api/system.ts'
-import { countOf, dateTimeOf, megabytes } from '../base/words.ts'
+import { countOf, dateTimeOf, megabytes, stateInWords } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Note, ReadState } from '../parts/feedback.tsx'
@@ -59,8 +59,8 @@ function Details({ system }: { system: System }) {
             </Fact>
             <Fact name="Plugins">
               {Object.entries(system.plugins)
-                .map(([state, count]) => `${count} ${state}`)
-                .join(', ') || 'none'}
+                .map(([state, count]) => `${count} ${stateInWords(state).toLowerCase()}`)
+                .join(' · ') || 'none'}
             </Fact>
             <Fact name="Journal">
               <Link to="/history">{countOf(journal.seq, 'event')}</Link>
