@@ -11,10 +11,16 @@ export const mostCallsPerLook = 16
 let callsLeft = mostCallsPerLook
 const { luaD_precall: begin, luaD_call: call } = calls
 
-/** A call has ended: also for one that has ended by an error, which nothing here sees. */
-export function countCall(L: LuaState): void {
+/** A call has ended. */
+function countCall(L: LuaState): void {
   callsLeft -= 1
   if (callsLeft <= 0) callsLeft = L.l_G.afterCalls?.(L) ?? mostCallsPerLook
+}
+
+/** One has ended by an error, which nothing here sees. It may have taken long, as a pattern that tries everything, and may come again at once. */
+export function countFailedCall(L: LuaState): void {
+  callsLeft = 0
+  countCall(L)
 }
 
 calls.luaD_precall = (L, slot, results) => {

@@ -17,7 +17,7 @@ export {
   states,
   tables,
 } from './core.ts'
-export { countCall, mostCallsPerLook } from './calls.ts'
+export { countFailedCall, mostCallsPerLook } from './calls.ts'
 export { whileCompiling } from './numbers.ts'
 export { strings, watchStrings } from './settings.ts'
 export { firstEntry, lazyTable, rawSet, sharing } from './tables.ts'

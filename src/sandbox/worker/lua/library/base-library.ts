@@ -1,5 +1,5 @@
 import { fromLatin1, toBytes, toLatin1, toUnicode } from '../text/bytes.ts'
-import { auxiliary, countCall, libraries, lua, states } from '../engine/engine.ts'
+import { auxiliary, countFailedCall, libraries, lua, states } from '../engine/engine.ts'
 import { replaceException } from '../error-value.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { readInteger, readNumeral } from '../text/number-text.ts'
@@ -64,7 +64,7 @@ function protectedCalls({ interrupt, threads }: LibraryContext): Record<string, 
   const finish = (L: LuaState, status: number, extra: number): number => {
     if (status === lua.LUA_OK || status === lua.LUA_YIELD) return lua.lua_gettop(L) - extra
     interrupt.rethrow(L)
-    countCall(L)
+    countFailedCall(L)
     threads.caught()
     replaceException(L)
     lua.lua_pushboolean(L, false)
