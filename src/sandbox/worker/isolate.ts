@@ -137,7 +137,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const { tables, implement, begin: beginApi } = createApiTables(runtime)
   const foreignCallers = createForeignCallers(runtime)
 
-  const { ask, askNow, begin, giveUp } = createAsking({
+  const { ask, askNow, waitFor, begin, giveUp } = createAsking({
     ...{ isolate, questions, flush: outbox.flush, milliseconds: budgets.call, impatient },
     onSpot: (wait) => budget.excuse(() => tasks.whileWaiting(wait)),
   })
@@ -154,6 +154,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       foreignCallers,
       post,
       ask,
+      waitFor,
       begin,
     },
     instance: () => plugin.instance,

@@ -213,8 +213,7 @@ export function createOutbox(settings: OutboxSettings): Outbox {
     schedule,
     flush() {
       if (closed) return false
-      if (scheduled !== undefined) clearImmediate(scheduled)
-      scheduled = undefined
+      // What is scheduled stays so, and finds nothing: with a call after the other it would be made for each of them.
       gather()
       if (isEmpty()) return Atomics.load(cells, flowCells.credit) === creditLimit
       // What goes without credit is bounded: a batch for each answer or question.

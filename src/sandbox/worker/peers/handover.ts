@@ -4,28 +4,41 @@ import type { ExportedThings } from './exported-things.ts'
 import type { ImportedThings } from './imported-things.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { Served } from './served-calls.ts'
-import { deserializeValues, serializeValues } from './serialized-values.ts'
+import {
+  deserializeFlat,
+  deserializeValues,
+  type Serialization,
+  serializeFlat,
+  serializeValues,
+} from './serialized-values.ts'
 
 /** Values on their way to other plugins and from them; what goes by reference is counted. */
 export interface Handover {
   /** What this plugin has for a reference that it got. */
   resolve(reference: Reference): LuaValue
-  /** Counts what is referred to, which has to be done when it comes. The values are made later. */
+  /** Counts what is referred to, which has to be done when it comes. Tables are made later. */
   receive(serialized: SerializedValues): Received
-  /** `given`: as arguments, not as what was asked for. Throws what `serializeValues` throws. */
-  pack(
-    values: readonly LuaValue[],
-    how: { given: boolean; withheld?: Served['withheld'] },
-  ): Steps<SerializedValues>
+  /** Throws what `serializeValues` throws. */
+  pack(values: readonly LuaValue[], how: Packing): Steps<SerializedValues>
+  /** The same without steps, for few values none of which is a table to be copied; undefined for others. */
+  packFlat(values: readonly LuaValue[], how: Packing): SerializedValues | undefined
   /** These came too late, or for nothing. */
   refuse(references: readonly Reference[]): void
   /** These were packed, and will not be sent. */
   takeBack(references: readonly Reference[]): void
 }
 
+export interface Packing {
+  /** As arguments, not as what was asked for. */
+  given: boolean
+  withheld?: Served['withheld']
+}
+
 export interface Received {
   /** What the values took on their way. */
   readonly bytes: number
+  /** The values, unless it takes steps to make them. */
+  readonly flat: LuaValue[] | undefined
   /** Throws what `deserializeValues` throws. */
   unpack(): Steps<LuaValue[]>
 }
@@ -46,30 +59,46 @@ export function createHandover(settings: HandoverSettings): Handover {
     return reference.owner === isolate ? exported.find(reference.handle) : imported.receive(reference)
   }
 
+  /** How values are packed by this plugin, and what to count once they are, or will not be. */
+  function packing({ given, withheld }: Packing): { how: Serialization; own: readonly number[] } {
+    const own: number[] = []
+    function refer(thing: LuaTable | LuaFunction): Reference {
+      const foreign = imported.referenceOf(thing)
+      if (foreign !== undefined) return foreign
+      const handle = exported.handleOf(thing, given)
+      own.push(handle)
+      return { owner: isolate, handle, type: thing.kind, plugin }
+    }
+    return { how: withheld === undefined ? { refer } : { refer, withheld }, own }
+  }
+
   return {
     resolve,
     receive({ body, references }) {
       const resolved = references.map(resolve)
       return {
         bytes: body.byteLength,
+        flat: deserializeFlat(body, { resolved }),
         unpack: () => deserializeValues(body, { newTable: runtime.newTable, resolved }),
       }
     },
-    *pack(values, { given, withheld }) {
-      const own: number[] = []
-      function refer(thing: LuaTable | LuaFunction): Reference {
-        const foreign = imported.referenceOf(thing)
-        if (foreign !== undefined) return foreign
-        const handle = exported.handleOf(thing, given)
-        own.push(handle)
-        return { owner: isolate, handle, type: thing.kind, plugin }
-      }
+    packFlat(values, packed) {
+      const { how, own } = packing(packed)
       let done = false
       try {
-        const serialized = yield* serializeValues(
-          values,
-          withheld === undefined ? { refer } : { refer, withheld },
-        )
+        const serialized = serializeFlat(values, how)
+        exported.sent(own)
+        done = true
+        return serialized
+      } finally {
+        if (!done) exported.unsent(own)
+      }
+    },
+    *pack(values, packed) {
+      const { how, own } = packing(packed)
+      let done = false
+      try {
+        const serialized = yield* serializeValues(values, how)
         exported.sent(own)
         done = true
         return serialized

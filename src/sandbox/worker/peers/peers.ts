@@ -15,12 +15,12 @@ import { createCallbackQueues } from './callback-queues.ts'
 import { createEndedPeers } from './ended-peers.ts'
 import { createExportedThings } from './exported-things.ts'
 import type { ForeignCallers } from '../limits/foreign-callers.ts'
-import { createHandover } from './handover.ts'
+import { createHandover, type Received } from './handover.ts'
 import { createImportedThings } from './imported-things.ts'
 import { createOperations, fillTable } from './operations.ts'
 import { createPrivacy } from './privacy.ts'
 import { createProxies } from './proxies.ts'
-import { createServedCalls } from './served-calls.ts'
+import { createServedCalls, type Served } from './served-calls.ts'
 
 /** Other plugins, as this one sees them, and this one, as they see it. */
 export interface Peers {
@@ -52,7 +52,7 @@ export interface FunctionOwner {
   gone: boolean
 }
 
-export interface PeersSettings extends Pick<Asking, 'ask' | 'begin'> {
+export interface PeersSettings extends Pick<Asking, 'ask' | 'waitFor' | 'begin'> {
   isolate: number
   flow: Int32Array
   source: LoadSource
@@ -82,7 +82,7 @@ export function createPeers(settings: PeersSettings): Peers {
   let depth = 0
   const operations = createOperations(runtime)
   /** Made with the first call of another plugin. */
-  const serveCall = lazily(() =>
+  const servedCalls = lazily(() =>
     createServedCalls({
       runtime,
       operations,
@@ -111,12 +111,13 @@ export function createPeers(settings: PeersSettings): Peers {
     const callDepth = depth + 1
     if (callDepth > callDepthLimit)
       throw new Error(`calls between plugins are nested more than ${callDepthLimit} deep`)
-    const serialized = yield* handover.pack(args, { given: true })
+    const packing = { given: true }
+    const serialized = handover.packFlat(args, packing) ?? (yield* handover.pack(args, packing))
     try {
       const question = { kind: 'callPlugin', owner, handle, operation, depth: callDepth, serialized } as const
-      const { bytes, unpack } = yield* settings.ask(question, handover.receive)
+      const { bytes, flat, unpack } = (yield settings.waitFor(question, handover.receive)) as Received
       if (bytes > most) throw new Error(`the object takes ${bytes} of at most ${most} bytes`)
-      return yield* unpack()
+      return flat ?? (yield* unpack())
     } catch (error) {
       throw failureOfCall(reference, error)
     }
@@ -176,18 +177,18 @@ export function createPeers(settings: PeersSettings): Peers {
   }
 
   function* perform({ caller, handle, operation, serialized }: ReceivedCall): Steps<SerializedValues> {
-    const { bytes, unpack } = handover.receive(serialized)
+    const { bytes, flat, unpack } = handover.receive(serialized)
     const target = exported.find(handle)
     if (target === undefined) throw new Error('this object is not there any more')
-    const args = yield* unpack()
-    const { values, withheld } = yield* serveCall()({
-      caller,
-      target,
-      operation,
-      args,
-      bytes,
-    })
-    return yield* handover.pack(values, { given: false, withheld })
+    const args = flat ?? (yield* unpack())
+    const { ownMethod, serve } = servedCalls()
+    const callee = operation === 'invoke' ? ownMethod(target, args[0]) : undefined
+    const { values, withheld }: Served =
+      callee === undefined
+        ? yield* serve({ caller, target, operation, args, bytes })
+        : { values: (yield { kind: 'call', callee, args: args.slice(1) }) as LuaValue[] }
+    const packing = { given: false, withheld }
+    return handover.packFlat(values, packing) ?? (yield* handover.pack(values, packing))
   }
 
   function ended(owner: number): void {

@@ -1,6 +1,13 @@
 import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/worker/plugin-call.ts'
-import type { HostSteps, LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
+import {
+  type HostSteps,
+  InSteps,
+  type LuaFunction,
+  type LuaRuntime,
+  type LuaTable,
+  type LuaValue,
+} from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { toBytes } from '../lua/text/bytes.ts'
 import { operators, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
@@ -50,9 +57,9 @@ export function createProxies(
     made.set('__name', toBytes('object of another plugin'))
     /** What was called as a method last: in a loop it is made once. Lua calls it at once and never sees it. */
     let selected: { reference: Reference; key: LuaValue; callee: LuaFunction } | undefined
-    method('index', function* (self, key) {
+    const index = runtime.wrap('index', (self, key) => {
       const reference = referred(self)
-      if (!runtime.selectsMethod) return yield* first(reference, 'index', [key])
+      if (!runtime.selectsMethod) return new InSteps(first(reference, 'index', [key]))
       if (selected?.reference !== reference || !isSame(selected.key, key)) {
         const callee = runtime.wrapSteps(`method of ${reference.plugin}`, (...args) =>
           callOut(reference, 'invoke', [key, ...args]),
@@ -61,6 +68,7 @@ export function createProxies(
       }
       return selected.callee
     })
+    made.set('__index', index)
     method('newindex', function* (self, key, value) {
       yield* callOut(referred(self), 'newindex', [key, value])
       return undefined

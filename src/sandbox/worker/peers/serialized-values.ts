@@ -28,8 +28,8 @@ export function* serializeValues(values: readonly LuaValue[], how: Serialization
   return serializeFlat(values, how) ?? (yield* serializeNested(values, how))
 }
 
-/** What most calls hand over: a few values none of which is a table to be copied. Undefined: it is more than that. */
-function serializeFlat(
+/** What most calls hand over, at once: a few values none of which is a table to be copied. Undefined: it is more than that. */
+export function serializeFlat(
   values: readonly LuaValue[],
   { refer, withheld }: Serialization,
 ): SerializedValues | undefined {
@@ -146,8 +146,11 @@ export function* deserializeValues(body: Uint8Array, how: Deserialization): Step
   return deserializeFlat(body, how) ?? (yield* deserializeNested(body, how))
 }
 
-/** The same for few bytes without a table. Undefined: there is one, or the bytes are broken. */
-function deserializeFlat(body: Uint8Array, { resolved }: Deserialization): LuaValue[] | undefined {
+/** The same, at once, for few bytes without a table. Undefined: there is one, or the bytes are broken. */
+export function deserializeFlat(
+  body: Uint8Array,
+  { resolved }: Pick<Deserialization, 'resolved'>,
+): LuaValue[] | undefined {
   const { length } = body
   if (length > firstCapacity) return undefined
   firstBuffer.set(body)

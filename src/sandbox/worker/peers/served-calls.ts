@@ -37,8 +37,17 @@ export interface ServedCallsSettings {
   copyOf(value: LuaTable, most: number): Steps<LuaTable | undefined>
 }
 
-/** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
-export function createServedCalls(settings: ServedCallsSettings) {
+export interface ServedCalls {
+  /**
+   * What most calls are of: a method in Lua that the object itself has. It is called with the arguments as they are; undefined:
+   * there is more to do.
+   */
+  ownMethod(target: LuaValue, key: LuaValue): LuaFunction | undefined
+  /** Does what another plugin wants of a thing of this one. Throws what Lua raises. */
+  serve(foreignCall: ForeignCall): Steps<Served>
+}
+
+export function createServedCalls(settings: ServedCallsSettings): ServedCalls {
   const { runtime, operations, privacy, foreignCallers, isHandedOver, copyOf } = settings
 
   function* operate(name: string, ...args: LuaValue[]): Steps<LuaValue[]> {
@@ -91,10 +100,16 @@ export function createServedCalls(settings: ServedCallsSettings) {
 
   function* read(target: LuaValue, key: LuaValue): Steps<LuaValue> {
     if (privacy.hides(target, key)) return undefined
-    // Most methods are in the table itself. Lua is asked only where a metatable may have more.
+    // Most fields are in the table itself. Lua is asked only where a metatable may have more.
     const own = isTable(target) && key instanceof Uint8Array ? target.get(key) : undefined
     const [value] = own === undefined ? yield* operate('index', target, key) : [own]
     return privacy.withheld(value) ? undefined : value
+  }
+
+  function ownMethod(target: LuaValue, key: LuaValue): LuaFunction | undefined {
+    if (!isTable(target) || !(key instanceof Uint8Array) || privacy.hides(target, key)) return undefined
+    const own = target.get(key)
+    return isFunction(own) && !own.native ? own : undefined
   }
 
   function* invoke(foreignCall: ForeignCall): Steps<LuaValue[]> {
@@ -116,7 +131,7 @@ export function createServedCalls(settings: ServedCallsSettings) {
     return shown
   }
 
-  return function* (foreignCall: ForeignCall): Steps<Served> {
+  function* serve(foreignCall: ForeignCall): Steps<Served> {
     const { target, operation, args } = foreignCall
     const [key] = args
     switch (operation) {
@@ -142,4 +157,6 @@ export function createServedCalls(settings: ServedCallsSettings) {
           : { values: yield* operate(operation, target, ...args) }
     }
   }
+
+  return { ownMethod, serve }
 }

@@ -1,5 +1,5 @@
 import type { Answers, Question } from '../../../schema/worker/question.ts'
-import { type Steps, type Waiting, waitFor } from '../lua/steps.ts'
+import { type Steps, type Wait, type Waiting, waitFor } from '../lua/steps.ts'
 import { outcomeOf } from './pending-questions.ts'
 import type { Asker, QuestionChannel } from './question-channel.ts'
 
@@ -15,6 +15,11 @@ export interface Asking {
     question: Extract<Question, { kind: K }>,
     accept: (answer: Answers[K]) => T,
   ): Steps<T>
+  /** The same wait, for who yields it without a generator in between. */
+  waitFor<K extends Question['kind'], T>(
+    question: Extract<Question, { kind: K }>,
+    accept: (answer: Answers[K]) => T,
+  ): Wait<T>
   /** Asks and goes on; answers how to take it back. */
   begin<K extends Question['kind']>(
     question: Extract<Question, { kind: K }>,
@@ -101,20 +106,16 @@ export function createAsking(settings: AskingSettings): Asking {
     return waiting
   }
 
-  function ask<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Steps<T> {
-    return waitFor({
-      kind: 'wait',
-      now: () => askNow(question, accept),
-      begin: () => beginToAsk(question, accept),
-    })
-  }
+  const wait: Asking['waitFor'] = (question, accept) => ({
+    kind: 'wait',
+    now: () => askNow(question, accept),
+    begin: () => beginToAsk(question, accept),
+  })
 
   return {
     askNow,
-    ask,
+    ask: (question, accept) => waitFor(wait(question, accept)),
+    waitFor: wait,
     begin: (question, accept, failed) => questions.begin(asker(), question, accept, failed).takeBack,
     giveUp() {
       for (const waiting of awaited) waiting.giveUp()
