@@ -23,6 +23,12 @@ const changes = [
   [/^(lapi|ldebug|ldo|lparser|ltm|lvm)\.js$/, /delete (L|from)(\.stack\[[^\]]+\])/g, '$1$2 = undefined'],
   // A field that begins with NaN is a double for V8 for ever, with a box of its own, even if it only has small integers.
   [/^(defs|llex|lobject|lparser|lstate)\.js$/, /^( +(?:this\.)?\w+(?: =|:)) NaN\b/gm, '$1 0'],
+  // A number becomes text by way of a format, each time that `tostring` is called.
+  [
+    /^lauxlib\.js$/,
+    'lua_pushfstring(L, p_f, lua_tonumber(L, idx))',
+    '{ lua_pushvalue(L, idx); lua_tolstring(L, -1); }',
+  ],
   // Names for those who embed it, of which neither its libraries nor our code asks for any.
   [
     /^lua\.js$/,

@@ -6,7 +6,8 @@ export interface ByteBuilder {
   take(): Uint8Array
 }
 
-const firstCapacity = 256
+/** V8 keeps no more on its heap; what is larger takes an allocation from the system. */
+const firstCapacity = 64
 
 export function createByteBuilder(limit: number): ByteBuilder {
   let buffer = new Uint8Array(firstCapacity)
