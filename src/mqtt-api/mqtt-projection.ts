@@ -65,6 +65,9 @@ const unloadedStates: ReadonlySet<string> = new Set([
   'uninstalled',
 ])
 
+/** A start tells of it in any case. */
+const safeModeFacts: ReadonlySet<string> = new Set(['HostSafeModeEntered', 'HostSafeModeLeft'])
+
 function isPluginEvent(event: JournalEventView): event is PluginEventView {
   return event.plugin !== null
 }
@@ -186,7 +189,7 @@ export function createMqttProjection({
     switch (announcement.kind) {
       case 'lifecycle':
         followLifecycle(announcement.event)
-        if (announcement.event.plugin === null) publishSafeMode()
+        if (safeModeFacts.has(announcement.event.type)) publishSafeMode()
         break
       case 'event':
         publishEvent(announcement)

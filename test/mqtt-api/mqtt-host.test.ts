@@ -241,6 +241,21 @@ test('A client that forges the host’s own topics stays connected and changes n
   assert.deepEqual(await retained(), { 'host/status': 'online' })
 })
 
+test('What is said of safe mode is told when it changes, and not with each event of the host', async (t) => {
+  const host = await startHostFor(t, { settings: { safeMode: true } })
+  const client = await connect(t, host.mqttUrl)
+  const received = collect(client)
+  await client.subscribeAsync(['host/safe-mode', 'host/lifecycle'], { qos: 1 })
+  await host.request('DELETE', '/api/repositories/fixtures')
+  await host.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  await until(received, ({ text }) => text.includes('HostSafeModeLeft'))
+  await host.close()
+  const told = received.all.filter(({ topic }) => topic === 'host/safe-mode').map(({ text }) => text)
+  assert.equal(told.length, 2, told.join())
+  assert.match(told[0] ?? '', /"cause":"asked"/)
+  assert.equal(told[1], '')
+})
+
 test('At the end of the host its clients are told, and its plugins were unloaded before', async (t) => {
   const { host, received, request } = await start(t)
   await request('install', { plugin: demo })
