@@ -1,6 +1,6 @@
 import { type LogLevel, logLevels } from '../base/log/log.ts'
 import type { ChosenLimits } from '../schema/plugin/plugin-limits.ts'
-import { invalid, type SettingName, SettingsError } from './definitions.ts'
+import { definitions, type SettingName, SettingsError } from './definitions.ts'
 import { type FleetSettings, readFleetSettings, readMemberId } from './fleet-settings.ts'
 import {
   oneOf,
@@ -72,8 +72,12 @@ export interface Settings {
 export function readSettings(text: (name: SettingName) => string | undefined, isTerminal: boolean): Settings {
   const required = (name: SettingName): string => {
     const value = text(name)
-    if (value === undefined || value === '') throw invalid(name, value, 'a value')
-    return value
+    if (value !== undefined && value !== '') return value
+    // As where a file of variables takes it from another one that is not set.
+    const { flag, variable, fallback } = definitions[name]
+    throw new SettingsError(
+      `${variable} (--${flag}) is empty; give it a value, or take it away: then it is "${fallback}".`,
+    )
   }
   const optional = <T>(name: SettingName, read: (value: string) => T): T | undefined => {
     const value = text(name)

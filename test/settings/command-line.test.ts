@@ -174,7 +174,8 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     { HOST_HTTP_REWRITE: map },
     /^(?!.*(geheim|a\.example))HOST_HTTP_REWRITE \(--http-rewrite\) must be a JSON object from origin to origin .*no user, path/,
   ]),
-  [['--data-dir', ''], {}, /HOST_DATA_DIR/],
+  [['--data-dir', ''], {}, /^HOST_DATA_DIR \(--data-dir\) is empty; .*take it away: then it is "\."\.$/],
+  [[], { HOST_HTTP_PORT: '' }, /^HOST_HTTP_PORT .* is empty; .*take it away: then it is "3000"\.$/],
   [
     [],
     { HOST_DATA_DIR: '"/var/lib/lupine"' },
