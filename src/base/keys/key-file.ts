@@ -116,5 +116,9 @@ function parseKey(line: string): Uint8Array | undefined {
 
 /** Why the file cannot be used, as one sentence for the person who starts the host. */
 export function keyFileFault(error: unknown): string {
-  return `HOST_SECRET_KEY_FILE cannot be used: ${messageOf(error)}`
+  const advice =
+    systemErrorCode(error) === undefined
+      ? ''
+      : '. Correct the path or its permissions; "lupine secret-key" makes such a file.'
+  return `HOST_SECRET_KEY_FILE cannot be used: ${messageOf(error)}${advice}`
 }
