@@ -17,6 +17,8 @@ import type { IsolateHostSettings } from './isolate-host.ts'
 /** How far an isolate has come. An object that is read: it is looked at for each message. */
 export interface IsolateLife {
   running: boolean
+  /** Its load is to come to nothing: of its worker only is heard that it has let go of it. */
+  abandoned: boolean
   /** Its worker is not heard any more. */
   ending: boolean
   /** What it had is taken back, and nothing is handed to it any more. */
@@ -53,6 +55,12 @@ export interface IsolateEnd {
   died(error: IsolateError): void
 }
 
+/**
+ * Milliseconds that a worker, which may just be starting, has to let go of a plugin that is being loaded; then it ends, also for
+ * those that share it.
+ */
+const abandonTime = 2_000
+
 export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
   const { life, loaded, dispatcher, tasks, deliveries, controlRequests, hookRequests, backpressure } =
     settings
@@ -60,6 +68,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
   const unloaded = createDeferred<undefined>()
   const ended = createDeferred<IsolateError | undefined>()
   let unloading: Promise<void> | undefined
+  let abandoning: Promise<void> | undefined
 
   /** The one way out: takes back what is left, ends the worker, and says so. */
   async function end(error: IsolateError | undefined): Promise<void> {
@@ -129,6 +138,18 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     caller.charged?.(source.id, cause)
   }
 
+  /** What is being loaded is to end at once, and those that share its worker are to notice nothing of it. */
+  async function abandon(): Promise<void> {
+    if (slot.isolation === 'shared') {
+      life.abandoned = true
+      dispatcher.abortOutside()
+      slot.post({ kind: 'abandon', isolate: number })
+      const late = (): Error => new Error('it does not let go')
+      await withDeadline(clock, abandonTime, unloaded.promise, late).catch(() => undefined)
+    }
+    await end(new IsolateError('worker_died', 'the load was ended'))
+  }
+
   async function cleanUp(error?: IsolateError): Promise<void> {
     life.running = false
     backpressure.relent()
@@ -161,7 +182,8 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     unload,
     close() {
       if (life.running || unloading !== undefined || life.ending) return unload()
-      return end(new IsolateError('worker_died', 'the load was ended'))
+      abandoning ??= abandon()
+      return abandoning
     },
     end,
     unloaded(resources) {

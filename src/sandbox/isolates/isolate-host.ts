@@ -45,11 +45,14 @@ export interface IsolateHost extends Isolate {
   close(): Promise<void>
 }
 
+/** After which nothing of it is left in its worker. */
+const lastWords: ReadonlySet<IsolateMessage['kind']> = new Set(['unloaded', 'loadFailed'])
+
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const { clock, logger, limits, slot, number, source, services, pluginCalls, scheduler } = settings
   const loaded = createDeferred<undefined>()
   const tasks = scheduler.createQueue()
-  const life: IsolateLife = { running: false, ending: false, over: false, released: false }
+  const life: IsolateLife = { running: false, abandoned: false, ending: false, over: false, released: false }
   const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },
     answer(answered, answer) {
@@ -157,7 +160,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 
   slot.attach(number, {
     receive(message) {
-      if (life.ending) return
+      if (life.ending || (life.abandoned && !lastWords.has(message.kind))) return
       if (message.kind !== 'batch') queue(() => receive(message))
       else if (message.operations.length > 0) tasks.add(batchTask(message))
     },

@@ -38,11 +38,13 @@ export interface IsolateMessagesSettings {
   deliveryOf(frames: Uint8Array): () => boolean
   /** The last task of the isolate. */
   unload(): Steps<void>
+  /** Lets go of everything at once, whatever is under way. */
+  leave(): void
 }
 
 export function createIsolateMessages(settings: IsolateMessagesSettings): IsolateMessages {
   const { isolate, post, questions, outbox, inbox, tasks, later, calls, peers, redactor } = settings
-  const { part, deliveryOf, unload } = settings
+  const { part, deliveryOf, unload, leave } = settings
   let isUnloading = false
 
   function* answer(request: number, steps: Steps<SetOutcome>): Steps<void> {
@@ -109,6 +111,11 @@ export function createIsolateMessages(settings: IsolateMessagesSettings): Isolat
           inbox.close()
           calls.giveUp()
           tasks.startLast(unload())
+          break
+        case 'abandon':
+          // Nobody takes what is still to be sent.
+          outbox.close()
+          leave()
           break
         case 'credit':
           outbox.schedule()

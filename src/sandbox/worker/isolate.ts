@@ -268,12 +268,16 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     } catch (error) {
       log.failure('onCleanup', error)
     }
+    leave()
+  }
+
+  function leave(): void {
     releaseEverything()
     finish({ kind: 'unloaded', isolate, resources: resources.counts() })
   }
 
   const { receive, serve } = createIsolateMessages({
-    ...{ isolate, post, questions, outbox, inbox, tasks, later, calls, peers, redactor, part, unload },
+    ...{ isolate, post, questions, outbox, inbox, tasks, later, calls, peers, redactor, part, unload, leave },
     deliveryOf: createDeliveries({
       part,
       log,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { collect, connect } from '../../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { announced, startHostFor, type TestHost } from '../../helpers/test-host.ts'
+import { announced, command, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 /** Whoever switches a plugin off or removes it does not wait until it has loaded. */
 
@@ -88,6 +88,27 @@ for (const isolation of ['dedicated', 'shared'] as const) {
     assert.equal((await facts(host)).at(-1)?.type, 'PluginUninstalled')
   })
 }
+
+test('who shares a worker with a plugin whose load is ended notices nothing of it, and the plugin may be loaded again', async (context) => {
+  const quiet = { id: 'quiet', lua: 'local plugin = Plugin:new("quiet") return plugin' }
+  const host = await startHostFor(context, { plugins: [endless, quiet] })
+  await command(host, 'install', { fullId: '@fixtures/quiet' })
+  await command(host, 'install', { fullId: '@fixtures/endless' })
+  const before = await command(host, 'quiet/toggle')
+  for (let round = 1; round <= 2; round += 1) {
+    const atIt = busy(host)
+    const waiting = host.request('POST', '/api/plugins/endless/toggle', on)
+    await atIt
+    const workers = new Set(
+      (await host.request('GET', '/api/system')).body.isolates.map((one: { worker: number }) => one.worker),
+    )
+    assert.equal(workers.size, 1, 'they share a worker')
+    await command(host, 'endless/toggle', { enabled: false })
+    assert.equal((await waiting).status, 409)
+  }
+  const after = (await host.request('GET', '/api/plugins/quiet')).body
+  assert.deepEqual([after.state, after.revision], ['running', before.revision])
+})
 
 /** A host whose plugin is being loaded, and what whoever switched it on will be answered. */
 async function startLoading(context: TestContext) {
