@@ -75,6 +75,24 @@ test('§6 a worker that is started for a plugin that is expected takes it, and e
   )
 })
 
+test('§6 who shares a worker with a plugin that is not loaded in time notices nothing of it', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const { isolate } = await load('quiet', '')
+      await assert.rejects(load('endless', 'while true do end'), { code: 'load_timeout' })
+      assert.deepEqual(
+        sandbox.usage().map(({ plugin, worker }) => [plugin, worker]),
+        [['@test/quiet', 1]],
+      )
+      await isolate.unload()
+      assert.equal(await isolate.ended, undefined)
+    },
+    // Lua itself would stop it later.
+    { loadDeadline: 3_000, luaLoad: 600_000, beatInterval: 1_000 },
+    'shared',
+  )
+})
+
 test('§6 plugins in different shared workers call each other', async () => {
   await withStage(
     async ({ load, sandbox }) => {

@@ -47,6 +47,8 @@ export interface IsolateEnd {
   unload(): Promise<void>
   /** Unloads it, or ends it at once when it is still being loaded. */
   close(): Promise<void>
+  /** What is being loaded is to end at once, and those that share its worker are to notice nothing of it. */
+  abandon(error: IsolateError): Promise<void>
   /** At once. */
   end(error: IsolateError | undefined): Promise<void>
   /** Its worker says so. */
@@ -138,17 +140,18 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     caller.charged?.(source.id, cause)
   }
 
-  /** What is being loaded is to end at once, and those that share its worker are to notice nothing of it. */
-  async function abandon(): Promise<void> {
-    if (slot.isolation === 'shared') {
+  async function letGo(error: IsolateError): Promise<void> {
+    if (slot.isolation === 'shared' && !life.ending) {
       life.abandoned = true
       dispatcher.abortOutside()
       slot.post({ kind: 'abandon', isolate: number })
       const late = (): Error => new Error('it does not let go')
       await withDeadline(clock, abandonTime, unloaded.promise, late).catch(() => undefined)
     }
-    await end(new IsolateError('worker_died', 'the load was ended'))
+    await end(error)
   }
+
+  const abandon = (error: IsolateError): Promise<void> => (abandoning ??= letGo(error))
 
   async function cleanUp(error?: IsolateError): Promise<void> {
     life.running = false
@@ -182,9 +185,9 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     unload,
     close() {
       if (life.running || unloading !== undefined || life.ending) return unload()
-      abandoning ??= abandon()
-      return abandoning
+      return abandon(new IsolateError('worker_died', 'the load was ended'))
     },
+    abandon,
     end,
     unloaded(resources) {
       life.released = true

@@ -205,7 +205,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       try {
         await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
       } catch (error) {
-        await isolateEnd.end(
+        await isolateEnd.abandon(
           error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)),
         )
         throw error
