@@ -146,7 +146,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await lifecycle.startWorkers()
 
     const gate = createStartGate()
-    const readiness = createReadiness(bus, journal, snapshots, () => member?.isLive ?? true)
+    const readiness = createReadiness(bus, journal, snapshots, lifecycle, () => member?.isLive ?? true)
     const face = shared?.member.face({
       lifecycle,
       journal: shared.journal,

@@ -1,5 +1,6 @@
 import type { Bus } from '../bus/bus.ts'
 import type { Journal } from '../journal/journal.ts'
+import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 
 /** Whether the host serves, and why not. */
@@ -19,6 +20,7 @@ export function createReadiness(
   bus: Pick<Bus, 'connected' | 'fault' | 'memoryOnly'>,
   journal: Pick<Journal, 'stall' | 'refused'>,
   snapshots: Pick<SnapshotWriter, 'failure'>,
+  lifecycle: Pick<RunningLifecycle, 'storesFailure'>,
   /** In a fleet, whether its store knows this host to live. */
   isLive: () => boolean = () => true,
 ): Readiness {
@@ -42,6 +44,7 @@ export function createReadiness(
         reasons.push(`the journal cannot be written: ${refused.reason}`)
       const { failure } = snapshots
       if (failure !== undefined) reasons.push(`.host.json cannot be written: ${failure}`)
+      if (lifecycle.storesFailure !== undefined) reasons.push(lifecycle.storesFailure)
       const ready = reasons.length === 0
       // A host that is what it can be on this platform is in order.
       if (memoryOnly?.lasting === true)

@@ -105,6 +105,8 @@ export interface RunningLifecycle extends Lifecycle, Omit<StartAndStop, 'loadAll
   readonly events: EventHub
   /** What the plugin has retained there has been cleared by the host: it counts no more. */
   freeRetained(plugin: string, topic: string): void
+  /** As `failure` of the key-value stores. */
+  readonly storesFailure: string | undefined
 }
 
 /** Puts the parts of the lifecycle together. */
@@ -277,6 +279,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     place: createPlacing(context, { get, requireRunning, snapshots }),
     events,
     freeRetained: (plugin, topic) => void retained.take(plugin, topic, 0),
+    get storesFailure() {
+      return stores.failure
+    },
     start: startAndStop.start,
     stopLoading: startAndStop.stopLoading,
     stop: startAndStop.stop,

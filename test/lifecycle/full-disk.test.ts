@@ -4,13 +4,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { holdReconciler } from '../helpers/held-reconciler.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { command, logMessages, startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 
 /** A host whose disk is full whenever `disk.full` says so. */
-async function startWithDisk(context: TestContext) {
+async function startWithDisk(context: TestContext, options: TestHostOptions = {}) {
   const disk: { full: false | ((operation: FileOperation, path: string) => boolean) } = { full: false }
   const files = failingFileSystem((operation, path) => disk.full !== false && disk.full(operation, path))
-  const host = await startHostFor(context, { files })
+  const host = await startHostFor(context, { ...options, files })
   const post = (path: string, body?: unknown) =>
     host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
   return { host, disk, post }
@@ -107,6 +108,31 @@ test('a snapshot that cannot be written is no loss: the journal has the change, 
   disk.full = false
   const again = await host.restart()
   assert.equal((await again.request('GET', '/api/plugins/hello')).body.config.name, 'kept')
+})
+
+test('what a plugin has stored and the disk does not take is told by readyz and in the log of the plugin, until it does', async (context) => {
+  const lua = `local p = Plugin:new("meter")
+p:control("n", function() return p:kvGet("n", 0) end, function(value) p:kvSet("n", value) end)`
+  const { host, disk } = await startWithDisk(context, { plugins: [{ id: 'meter', lua }] })
+  await command(host, 'install', { fullId: '@fixtures/meter' })
+  await command(host, 'meter/toggle')
+  const ready = () => host.request('GET', '/readyz')
+  disk.full = anyWrite
+  await host.request('PUT', '/api/plugins/meter/controls/n', { body: { value: 7 } })
+  const { body } = await until('the values that cannot be written', async () => {
+    const answer = await ready()
+    return answer.status === 503 && answer
+  })
+  const reason = 'The disk of the data directory is full; free some space and try again.'
+  assert.deepEqual(body.reasons, [`the stored values of @fixtures/meter cannot be written: ${reason}`])
+  assert.match(
+    (await logMessages(host, 'meter')).join('\n'),
+    /^The stored values cannot be written, .+ is full/m,
+  )
+  disk.full = false
+  await until('a host in order', async () => (await ready()).status === 200)
+  const again = await host.restart()
+  assert.equal((await again.request('GET', '/api/plugins/meter/controls')).body.controls[0].value, 7)
 })
 
 test('while the host stops a command is refused with 503', async (context) => {

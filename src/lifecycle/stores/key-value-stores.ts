@@ -6,6 +6,7 @@ import { type KeyRing, SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { storageFault } from '../../base/files/storage-fault.ts'
 import { NewerFormatError } from '../../journal/lines/upcast.ts'
 import { aliveEntries, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
@@ -15,6 +16,10 @@ import { decodeStore, encodeStore, storeFiles, storePath, storesFolderIn } from 
 interface Store {
   entries: Map<string, KeyValueEntry>
   file: DelayedWrite
+  /** Why it could not be written, until it can be. */
+  fault?: string
+  /** Tells whoever looks after the plugin, which may be another load of it meanwhile. */
+  report?: ((sentence: string) => void) | undefined
 }
 
 /** Each plugin's in a file that is replaced whole. */
@@ -89,14 +94,23 @@ export function createKeyValueStores(settings: {
     const file = createDelayedWrite(
       clock,
       () => write(plugin, entries),
-      (error) =>
+      (error) => {
         logger.error('A key-value store could not be written; it is tried again', {
           plugin,
           error: messageOf(error),
-        }),
-      () => logger.info('The key-value store could be written again', { plugin }),
+        })
+        store.fault = storageFault(error) ?? messageOf(error)
+        store.report?.(
+          `The stored values cannot be written, which is tried again; those of before are there after a restart: ${store.fault}`,
+        )
+      },
+      () => {
+        logger.info('The key-value store could be written again', { plugin })
+        delete store.fault
+      },
     )
-    return { entries, file }
+    const store: Store = { entries, file }
+    return store
   }
 
   async function release(plugin: string): Promise<void> {
@@ -109,7 +123,9 @@ export function createKeyValueStores(settings: {
     async open(plugin, report) {
       await release(plugin)
       const entries = stores.get(plugin)?.entries ?? (await read(plugin, report))
-      if (!stores.has(plugin)) stores.set(plugin, createStore(plugin, entries))
+      const store = stores.get(plugin) ?? createStore(plugin, entries)
+      store.report = report
+      stores.set(plugin, store)
       return aliveEntries(entries, clock.now())
     },
     set(plugin, key, entry) {
@@ -144,9 +160,20 @@ export function createKeyValueStores(settings: {
     started() {
       present = undefined
     },
+    get failure() {
+      const [first, ...others] = [...stores].filter(([, { fault }]) => fault !== undefined)
+      if (first === undefined) return undefined
+      const more = others.length === 0 ? '' : ` and ${others.length} more`
+      return `the stored values of ${first[0]}${more} cannot be written: ${first[1].fault}`
+    },
     async close() {
       await Promise.all([...stores.keys()].map(release))
-      await Promise.all([...stores.values()].map(({ file }) => file.discard()))
+      for (const [plugin, { file }] of stores) {
+        logger.error('Stored values could not be written to disk: what has changed in them since is lost', {
+          plugin,
+        })
+        await file.discard()
+      }
     },
   }
 }

@@ -19,7 +19,12 @@ async function toldOf(context: TestContext, url: string): Promise<{ logged: unkn
   context.after(() => bus.close())
   await bus.start()
   const refused = { reason: undefined, takenElsewhere: () => undefined, subscribe: () => () => undefined }
-  const readiness = createReadiness(bus, { stall: undefined, refused }, { failure: undefined })
+  const readiness = createReadiness(
+    bus,
+    { stall: undefined, refused },
+    { failure: undefined },
+    { storesFailure: undefined },
+  )
   return { logged: logger.lines[0]?.fields?.reason, health: readiness.now().reasons }
 }
 

@@ -88,6 +88,27 @@ test('a disk that stays full is told of once, and that it takes values again', a
   assert.deepEqual({ ...(await stores.open('@a/meter')) }, { count: { value: 1 } })
 })
 
+test('what a full disk has not taken until the end is told as lost', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const files = failingFileSystem((operation) => operation === 'writeFile')
+  const logger = createRecordingLogger()
+  const stores = createKeyValueStores({ directory, files, clock: systemClock, logger, ring: contractRing })
+  for (const plugin of ['@a/meter', '@a/other', '@a/idle']) await stores.open(plugin)
+  for (const plugin of ['@a/meter', '@a/other']) {
+    stores.set(plugin, 'count', { value: 1 })
+    await stores.release(plugin)
+  }
+  assert.match(
+    String(stores.failure),
+    /^the stored values of @a\/meter and 1 more cannot be written: The disk .+ full/,
+  )
+  await stores.close()
+  assert.deepEqual(
+    logger.lines.slice(2).map(({ level, message }) => `${level} ${message}`),
+    Array(2).fill('error Stored values could not be written to disk: what has changed in them since is lost'),
+  )
+})
+
 test('values that a newer version has written stay where they are, and none is written over them', async (context) => {
   const directory = await temporaryDirectory(context)
   const path = storePath(directory, '@a/newer')
