@@ -4,7 +4,7 @@ import { gzipSync } from 'node:zlib'
 import { type DigestOptions, startDigestServer } from '../outside/http/digest-server.ts'
 import { type Respond, startWebServer } from '../outside/web-server.ts'
 import { printedBy, requestsInTurn, withServer } from './outside-stage.ts'
-import { pluginSource } from './stage.ts'
+import { linesOf, pluginSource } from './stage.ts'
 
 /** What `httpRequest` has learnt with section 15 of the plugin API. */
 
@@ -207,6 +207,15 @@ test('§15 saveCookies keeps what a server sets, for its host and path, and the 
       assert.deepEqual(await answers(url, [asked('/x')], without), ['nilnil'])
     })
   })
+})
+
+test('the bodies of requests that were refused as too many wait are not kept until the plugin hears of it', async () => {
+  const source = pluginSource(`
+    local body = string.rep("x", 1000000)
+    for _ = 1, 600 do plugin:httpRequest({ url = "http://nobody.invalid/", method = "POST", body = body }, function() end) end
+    -- A look at the memory that is in use: with all bodies it would be more than a plugin may have.
+    print(pcall(string.rep, "y", 8000000) and "there is room")`)
+  assert.deepEqual(await linesOf(source), ['there is room'])
 })
 
 test('§1 headers and cookies of an answer have the bytes that came', async () => {

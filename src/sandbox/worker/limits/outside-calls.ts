@@ -36,6 +36,7 @@ const unheardLimit = 1_000
 const lastWordsLimit = 100
 
 interface Pending {
+  /** Until it is sent: its body can be large. */
   call: OutsideCall | undefined
   foreignCaller?: ForeignCaller
   settle: Settle
@@ -87,9 +88,11 @@ export function createOutsideCalls(
       if (number === undefined || next?.call === undefined) return
       inFlight[service] += 1
       if (next.foreignCaller !== undefined) forForeignCallers[service] += 1
-      bytes -= bodySize(next.call)
+      const { call } = next
+      bytes -= bodySize(call)
       next.sent = true
-      send(operationOf(number, next.call, next.foreignCaller))
+      next.call = undefined
+      send(operationOf(number, call, next.foreignCaller))
     }
   }
 

@@ -1,5 +1,5 @@
 import { messageOf } from '../../../../base/problem.ts'
-import type { HttpAnswer } from '../../../../schema/outside/outside.ts'
+import type { HttpAnswer, HttpRequest } from '../../../../schema/outside/outside.ts'
 import { textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
@@ -11,6 +11,9 @@ import { isTable, optionalFunction, optionalText, tableArgument, textArgument } 
 import { toBytes } from '../../lua/text/bytes.ts'
 import { createAnswerTables } from './http-answer.ts'
 import { type HttpOptions, readHttpOptions, withoutSecrets } from './http-options.ts'
+
+/** What is needed of a request when its answer comes: not its body, of which many would be kept. */
+type Asked = Pick<HttpRequest, 'method' | 'url'> & Pick<HttpOptions, 'parseJson' | 'log'>
 
 /** `httpRequest`, and the older `httpGet` and `httpPost` (plugin API, section 4). */
 export function installHttp(context: PluginContext): void {
@@ -26,11 +29,11 @@ export function installHttp(context: PluginContext): void {
     }
   }
 
-  function writeLine({ request, log: line }: HttpOptions, answer: HttpAnswer): void {
+  function writeLine({ method, url, log: line }: Asked, answer: HttpAnswer): void {
     if (line === undefined) return
-    const url = line.redact ? withoutSecrets(request.url, isSecretFieldName, maskValue) : request.url
+    const shown = line.redact ? withoutSecrets(url, isSecretFieldName, maskValue) : url
     const outcome = answer.error === undefined ? String(answer.status) : answer.error.message
-    log.write('debug', `${request.method} ${url}: ${outcome} (${answer.elapsed} ms)`)
+    log.write('debug', `${method} ${shown}: ${outcome} (${answer.elapsed} ms)`)
   }
 
   /** `told` makes of the answer what the callback gets. */
@@ -41,23 +44,21 @@ export function installHttp(context: PluginContext): void {
     foreignCaller: ForeignCaller,
     told: (table: LuaTable) => LuaValue[],
   ): void {
-    let read: HttpOptions | undefined
+    let asked: Asked | undefined
     function* settle(answer: HttpAnswer): Steps<void> {
-      if (read !== undefined) writeLine(read, answer)
+      if (asked !== undefined) writeLine(asked, answer)
       if (callback === undefined) return
-      const table = yield* toTable(
-        answer,
-        read?.request.method ?? '',
-        read?.parseJson ?? 'never',
-        foreignCaller,
-      )
+      const table = yield* toTable(answer, asked?.method ?? '', asked?.parseJson ?? 'never', foreignCaller)
       yield* entry.report(`callback of ${name}`, callback, ...told(table))
     }
     const heard: Parameters<typeof calls.start>[1] = (reply) => {
       if (reply.service === 'http') entry.start(settle(reply.answer))
     }
+    let read: HttpOptions
     try {
       read = readHttpOptions(context, options)
+      const { method, url } = read.request
+      asked = { method, url, parseJson: read.parseJson, log: read.log }
       if (read.request.cookies === true && foreignCaller !== undefined)
         throw new Error('another plugin cannot use the cookies of this one')
     } catch (error) {
