@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRecorder, pluginSource, testSandbox, withPlugin } from './stage.ts'
+import { createRecorder, linesOf, pluginSource, testSandbox, withPlugin } from './stage.ts'
 
 test('§3 log takes any level and any message, and never raises', async () => {
   await withPlugin(
@@ -37,6 +37,17 @@ test('§3 logSafe appends the fields sorted, and hides what their names call sec
         'info bare',
       ]),
   )
+})
+
+test('§3 what basicAuth makes of a secret is in no log line, and what it makes of anything else is as it is', async () => {
+  const lua = `
+    print(plugin:jsonEncode({ headers = { Authorization = plugin:basicAuth("ada", plugin.config.password) } }))
+    print(plugin:basicAuth("ada", "x"))`
+  const password = 'open ß sesame'
+  assert.deepEqual(await linesOf(pluginSource(lua, { config: { password }, secrets: [password] })), [
+    '{"headers":{"Authorization":"Basic ***"}}',
+    `Basic ${Buffer.from('ada:x').toString('base64')}`,
+  ])
 })
 
 test('§3 values of secret fields are in no log line, wherever they come from', async () => {

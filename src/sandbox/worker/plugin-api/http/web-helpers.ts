@@ -18,9 +18,13 @@ export function installWebHelpers(context: PluginContext): void {
     const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))
     return toBytes(appendQuery(address, query))
   })
-  context.addMethod('basicAuth', (user, password) =>
-    toBytes(`Basic ${Buffer.concat([raw(user), toBytes(':'), raw(password)]).toString('base64')}`),
-  )
+  context.addMethod('basicAuth', (user, password) => {
+    const secret = raw(password)
+    const login = Buffer.concat([raw(user), toBytes(':'), secret]).toString('base64')
+    // Headers are what plugins log first when something does not work.
+    if (context.redactor.secrets.has(toUnicode(secret))) context.redactor.hide(login)
+    return toBytes(`Basic ${login}`)
+  })
   context.addMethod('bearerAuth', (token) => toBytes(`Bearer ${toUnicode(raw(token))}`))
 }
 
