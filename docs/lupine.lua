@@ -1045,7 +1045,7 @@ function Plugin:getConfig(key, default) end
 --------------------------------------------------------------------------------------------------------------------
 -- What differs from Lua 5.3
 
----Runs another file of the plugin, once; else gives the running plugin of this id.
+---Runs another file of the plugin, once; else gives the library of Lua of this name, or the running plugin of this id.
 ---@param name string
 ---@return any
 function require(name) end

@@ -3,8 +3,6 @@ import { test } from 'node:test'
 import type { KeyValueEntry } from '../../src/schema/files/key-value-file.ts'
 import { linesOf, pluginSource, withPlugin } from './stage.ts'
 
-const encoder = new TextEncoder()
-
 test('§8 mqttPublish sends strings as they are, and other values as text or JSON', async () => {
   await withPlugin(
     pluginSource(`
@@ -242,37 +240,6 @@ test('§4 url sorts and encodes its parameters, and the authentication helpers g
     'http://h/p?x=1&y=2\thttp://h/p?y=2\thttp://h/p?y=2#f\thttp://h/p\thttp://h',
     `Basic ${Buffer.from('user:pässword').toString('base64')}\tBearer abc`,
   ])
-})
-
-test('§9 require runs the plugin’s own files once, in its environment, and nothing else', async () => {
-  const lines = await linesOf(
-    pluginSource(
-      `
-      shared = "seen"
-      local helpers = require("lib.helpers")
-      print(helpers.double(4), helpers == require("lib.helpers"), require("utils"), made)
-      print(pcall(require, "missing"))
-      print(pcall(require, "../init"))
-      print(pcall(require, "loop"))
-      print(pcall(require, "broken"))
-    `,
-      {
-        files: {
-          'lib/helpers.lua': encoder.encode(
-            'print("once", shared) return { double = function(x) return x * 2 end }',
-          ),
-          'utils.lua': encoder.encode('made = "a global"'),
-          'loop.lua': encoder.encode('return require("loop")'),
-          'broken.lua': encoder.encode('\nlocal = 1'),
-        },
-      },
-    ),
-  )
-  assert.deepEqual(lines.slice(0, 2), ['once\tseen', '8\ttrue\ttrue\ta global'])
-  assert.match(lines[2] ?? '', /^false\t.*module 'missing' not found/)
-  assert.match(lines[3] ?? '', /^false\t.*not found/)
-  assert.match(lines[4] ?? '', /^false\t.*requires itself/)
-  assert.match(lines[5] ?? '', /^false\t.*broken\.lua:2: /)
 })
 
 test('§2 a method called with a dot says how to call it', async () => {

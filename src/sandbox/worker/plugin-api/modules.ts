@@ -2,10 +2,14 @@ import type { HostSteps, LuaValue } from '../lua/lua-value.ts'
 import { callLua } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { textArgument } from '../lua/arguments.ts'
+import { toBytes } from '../lua/text/bytes.ts'
+
+/** What Lua has loaded before anybody asks: many a library begins with `local string = require("string")`. */
+const standardLibraries = new Set(['_G', 'coroutine', 'math', 'os', 'string', 'table', 'utf8'])
 
 /**
  * `require` (plugin API, section 9): a file of the plugin's own, which runs once, in the plugin's environment;
- * else another plugin, as `Plugin.get` gives it.
+ * else a library of Lua; else another plugin, as `Plugin.get` gives it.
  */
 export function installModules(context: PluginContext): void {
   const { runtime, source } = context
@@ -14,20 +18,23 @@ export function installModules(context: PluginContext): void {
 
   const require: HostSteps = function* (name) {
     const module = textArgument('require', 1, name)
-    const file = fileOf(module)
+    const paths = filesOf(module)
+    const file = paths.find((path) => Object.hasOwn(source.files, path)) ?? paths[0]
     const content = Object.hasOwn(source.files, file) ? source.files[file] : undefined
     if (content === undefined) {
+      if (standardLibraries.has(module)) return runtime.globals.get(module)
       const plugin = yield* context.peers.find(module)
       if (plugin !== undefined) return plugin
       throw new Error(
-        `module '${module}' not found: the manifest's files name no '${file}', and no plugin '${module}' is running`,
+        `module '${module}' not found: the manifest's files name no '${paths[0]}', and no plugin '${module}' is running`,
       )
     }
     if (loaded.has(file)) return loaded.get(file)
     if (running.has(file)) throw new Error(`module '${module}' requires itself, directly or through others`)
     running.add(file)
     try {
-      const [value] = yield* callLua(runtime.compile(content, file))
+      // As in Lua: the file gets its name, by which the parts of a library find each other, and its path.
+      const [value] = yield* callLua(runtime.compile(content, file), name, toBytes(file))
       // As in Lua: a module that returns nothing counts as true.
       const result = value === undefined ? true : value
       loaded.set(file, result)
@@ -39,7 +46,9 @@ export function installModules(context: PluginContext): void {
   context.implement('require', () => runtime.wrapSteps('require', require))
 }
 
-/** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`. */
-function fileOf(module: string): string {
-  return module.endsWith('.lua') ? module : `${module.replaceAll('.', '/')}.lua`
+/** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`, or of a folder the file `lib/helpers/init.lua`. */
+function filesOf(module: string): [string, ...string[]] {
+  if (module.endsWith('.lua')) return [module]
+  const path = module.replaceAll('.', '/')
+  return [`${path}.lua`, `${path}/init.lua`]
 }
