@@ -73,6 +73,7 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['or and exclusive or work', '(0xF0 | 0x0F) .. "," .. (0xFF ~ 0x0F)', '255,240'],
   ['a bit operation takes a numeric string', '"12" & 6', 4],
   ['a bit operation on a variable is the same', '(function(a, b) return a << b end)(3, 33)', 3 * 2 ** 33],
+  ['tonumber leaves what is not a number one', 'tostring(tonumber(0/0))', 'nan'],
   ['tonumber reads decimal text', 'tonumber("  12.5e1 ")', 125],
   ['tonumber reads large decimal text', 'tonumber("987654321012")', 987_654_321_012],
   ['tonumber reads hexadecimal text', 'tonumber("0xFFFFFFFF")', 4_294_967_295],

@@ -47,7 +47,7 @@ function tonumber(L: LuaState): number {
 
 function plainNumber(L: LuaState): number | undefined {
   auxiliary.luaL_checkany(L, 1)
-  if (lua.lua_type(L, 1) === lua.LUA_TNUMBER) return lua.lua_tonumberx(L, 1) || 0
+  if (lua.lua_type(L, 1) === lua.LUA_TNUMBER) return auxiliary.luaL_checknumber(L, 1)
   if (lua.lua_type(L, 1) !== lua.LUA_TSTRING) return undefined
   return readNumeral(toLatin1(auxiliary.luaL_checkstring(L, 1)))
 }
