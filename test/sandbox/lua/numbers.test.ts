@@ -48,6 +48,11 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['math.fmod keeps large numbers', 'math.fmod(2^40 + 1, 2^40)', 1],
   ['math.modf splits', 'select("#", math.modf(3.7)) .. ":" .. math.modf(-3.7)', '2:-3'],
   ['math.type tells integral from fractional', 'math.type(2.0) .. math.type(2.5)', 'integerfloat'],
+  [
+    'beyond 64 bits nothing is an integer',
+    'math.type(2^63) .. math.type(-2^63) .. tostring(math.tointeger(2^63))',
+    'floatintegernil',
+  ],
   ['math.type of another value is nil', 'math.type("1")', null],
   ['math.maxinteger is the largest exact one', 'math.maxinteger', Number.MAX_SAFE_INTEGER],
   ['the product of keys does not wrap', 'next({[70000] = 1}) * next({[80000] = 1})', 5_600_000_000],

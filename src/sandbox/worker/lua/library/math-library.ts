@@ -2,6 +2,7 @@ import { fromLatin1, toBytes } from '../text/bytes.ts'
 import { auxiliary, libraries, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { joinFloat, splitFloat } from '../text/float-parts.ts'
+import { isLuaInteger } from '../text/number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 
 /** fengari's library, but for results beyond 32 bits, and with the 5.1 names. */
@@ -56,16 +57,16 @@ export function randomFunctions(): Record<string, RawFunction> {
 
 function mathType(L: LuaState): number {
   auxiliary.luaL_checkany(L, 1)
-  const value = lua.lua_type(L, 1) === lua.LUA_TNUMBER ? lua.lua_tonumberx(L, 1) : undefined
+  const value = lua.lua_type(L, 1) === lua.LUA_TNUMBER ? auxiliary.luaL_checknumber(L, 1) : undefined
   if (value === undefined) lua.lua_pushnil(L)
-  else lua.lua_pushstring(L, fromLatin1(Number.isInteger(value) ? 'integer' : 'float'))
+  else lua.lua_pushstring(L, fromLatin1(isLuaInteger(value) ? 'integer' : 'float'))
   return 1
 }
 
 function tointeger(L: LuaState): number {
   auxiliary.luaL_checkany(L, 1)
   const value = lua.lua_tonumberx(L, 1)
-  if (value !== false && Number.isInteger(value)) lua.lua_pushnumber(L, value)
+  if (value !== false && isLuaInteger(value)) lua.lua_pushnumber(L, value)
   else lua.lua_pushnil(L)
   return 1
 }

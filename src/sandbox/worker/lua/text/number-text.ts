@@ -12,9 +12,13 @@ const mostDigits = 100
 /** Digits past the last one that show whether a value lies exactly between two roundings. */
 const digitsBeyond = 30
 
+/** Whether Lua 5.3 could have it as an integer, which has 64 bits. */
+export const isLuaInteger = (value: number): boolean =>
+  Number.isInteger(value) && value >= -endOfIntegers && value < endOfIntegers
+
 /** As `tostring` writes it: integral values of 64 bits with every digit and no `.0`, others with 14 digits. */
 export function numberText(value: number): string {
-  if (Number.isInteger(value) && value >= -endOfIntegers && value < endOfIntegers) return integerText(value)
+  if (isLuaInteger(value)) return integerText(value)
   return nonFiniteText(value) ?? (value < 0 ? '-' : '') + generalText(Math.abs(value), significantDigits)
 }
 
