@@ -119,6 +119,9 @@ describe('numbers', () => {
   test('a bit operation on a fraction is an error', () => {
     assert.throws(() => evaluate('return 1.5 & 1'), /number has no integer representation/)
     assert.throws(() => evaluate('local a = 1.5 return ~a'), /has no integer representation/)
+    // Named is the operand that is at fault.
+    assert.throws(() => evaluate('local x, mask = 1.5, 1 return x & mask'), /number \(local 'x'\) has no/)
+    assert.throws(() => evaluate('local x, mask = 1.5, 1 return mask << x'), /number \(local 'x'\) has no/)
   })
 
   test('an integral double prints as JavaScript writes it', () => {

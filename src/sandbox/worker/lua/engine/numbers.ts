@@ -76,12 +76,20 @@ function setBits(
   return true
 }
 
+function isFractional(value: TaggedValue): boolean {
+  const number = machine.tonumber(value)
+  return number !== false && !Number.isInteger(number)
+}
+
 // The machine comes here for every bit operation, since it finds no integers.
 const tryMetamethod = metamethods.luaT_trybinTM
 metamethods.luaT_trybinTM = (L, left, right, target, event) => {
   const operation = operations.get(event)
-  if (operation !== undefined && setBits(operation, left, right, target)) return undefined
-  return tryMetamethod(L, left, right, target, event)
+  if (operation === undefined) return tryMetamethod(L, left, right, target, event)
+  if (setBits(operation, left, right, target)) return undefined
+  // To name the operand that is at fault fengari asks `tointeger`, to which here any number is right.
+  const isFirstAtFault = isFractional(left) && machine.tonumber(right) !== false
+  return tryMetamethod(L, left, isFirstAtFault ? left : right, target, event)
 }
 
 /** `LUA_OPBAND` and the rest stand in the order of their metamethods. */
