@@ -129,6 +129,31 @@ test('§6 a bomb of strings is refused', async () => {
   )
 })
 
+test(
+  '§6 a plugin that has dropped its strings goes on, also when it rests and nobody collects them',
+  needsOwnWorker('in a shared worker all plugins together are looked at'),
+  async () => {
+    await withPlugin(
+      pluginSource(`
+        plugin:setTimeout(1, function()
+          local all = {}
+          repeat until not pcall(function() all[#all + 1] = ("x"):rep(1000000) .. #all end)
+          print("full")
+        end)
+      `),
+      async ({ recorder, isolate }) => {
+        await recorder.logged('full')
+        const ended = isolate.ended.then((reason) => assert.fail(reason?.message))
+        const small = until('signs of life of a plugin that keeps little', () =>
+          Promise.resolve((isolate.usage().memory ?? Infinity) < 40_000_000),
+        )
+        await Promise.race([small, ended])
+      },
+      { oldGenerationMegabytes: 40, heartbeatInterval: 5, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+    )
+  },
+)
+
 test('§6 a memory bomb in onInit fails the load', async () => {
   const sandbox = testSandbox({ oldGenerationMegabytes: 40 })
   try {
