@@ -23,6 +23,12 @@ const changes = [
   [/^(lapi|ldebug|ldo|lparser|ltm|lvm)\.js$/, /delete (L|from)(\.stack\[[^\]]+\])/g, '$1$2 = undefined'],
   // A field that begins with NaN is a double for V8 for ever, with a box of its own, even if it only has small integers.
   [/^(defs|llex|lobject|lparser|lstate)\.js$/, /^( +(?:this\.)?\w+(?: =|:)) NaN\b/gm, '$1 0'],
+  // Of its hooks only the one that counts instructions is there.
+  [
+    /^lvm\.js$/,
+    /if \(L\.hookmask & \(LUA_MASKLINE \| LUA_MASKCOUNT\)\) \{\s+ldebug\.luaG_traceexec\(L\);/,
+    'if (--L.hookcount === 0) {\n L.hookcount = 1;\n ldebug.luaG_traceexec(L);',
+  ],
   // A number becomes text by way of a format, each time that `tostring` is called.
   [
     /^lauxlib\.js$/,
