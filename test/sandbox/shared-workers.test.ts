@@ -93,6 +93,25 @@ test('§6 who shares a worker with a plugin that is not loaded in time notices n
   )
 })
 
+test('§6 who shares a worker with a plugin whose onCleanup does not end in time notices nothing of it', async () => {
+  await withStage(
+    async ({ load, sandbox }) => {
+      const quiet = await load('quiet', '')
+      const { isolate } = await load('endless', 'plugin:onCleanup(function() while true do end end)')
+      await isolate.unload()
+      assert.deepEqual(
+        sandbox.usage().map(({ plugin, worker }) => [plugin, worker]),
+        [['@test/quiet', 1]],
+      )
+      await quiet.isolate.unload()
+      assert.equal(await quiet.isolate.ended, undefined)
+    },
+    // Lua itself would stop it later.
+    { unloadDeadline: 300, luaCleanup: 600_000, beatInterval: 1_000 },
+    'shared',
+  )
+})
+
 test('§6 plugins in different shared workers call each other', async () => {
   await withStage(
     async ({ load, sandbox }) => {

@@ -17,7 +17,7 @@ import type { IsolateHostSettings } from './isolate-host.ts'
 /** How far an isolate has come. An object that is read: it is looked at for each message. */
 export interface IsolateLife {
   running: boolean
-  /** Its load is to come to nothing: of its worker only is heard that it has let go of it. */
+  /** Nobody waits for what it is at any more: of its worker only is heard that it has let go of it. */
   abandoned: boolean
   /** Its worker is not heard any more. */
   ending: boolean
@@ -58,8 +58,8 @@ export interface IsolateEnd {
 }
 
 /**
- * Milliseconds that a worker, which may just be starting, has to let go of a plugin that is being loaded; then it ends, also for
- * those that share it.
+ * Milliseconds that a worker, which may just be starting, has to let go of a plugin at once; then it ends, also for those that
+ * share it.
  */
 const abandonTime = 2_000
 
@@ -140,7 +140,8 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     caller.charged?.(source.id, cause)
   }
 
-  async function letGo(error: IsolateError): Promise<void> {
+  /** An end by force, of which those that share its worker notice nothing. */
+  async function letGo(error: IsolateError | undefined): Promise<void> {
     if (slot.isolation === 'shared' && !life.ending) {
       life.abandoned = true
       dispatcher.abortOutside()
@@ -164,6 +165,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
     } catch (late) {
       dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
+      await letGo(error)
     }
     await end(error)
   }

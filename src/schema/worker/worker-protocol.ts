@@ -180,7 +180,7 @@ export type HostMessage =
   | { kind: 'hookEnded'; isolate: number; request: number }
   | { kind: 'result'; isolate: number; number: number; answer: OutsideAnswer }
   | { kind: 'unload'; isolate: number }
-  /** Nobody wants what is being loaded any more: no last word of the plugin, but `unloaded` of its worker. */
+  /** Of a load, or an unload that takes too long: no further word of the plugin, but `unloaded` of its worker. */
   | { kind: 'abandon'; isolate: number }
   /** There is credit again; the number of it is in the flow cells. */
   | { kind: 'credit'; isolate: number }
