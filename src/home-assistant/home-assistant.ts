@@ -20,8 +20,11 @@ export interface HomeAssistantSettings {
   hostVersion: string
   clock: Pick<Clock, 'schedule'>
   logger: Logger
-  /** Absent: this host speaks for all its plugins. In a fleet, whether it does for this one. */
-  speaksFor?: (plugin: string) => boolean
+  /**
+   * Absent: this host speaks for all plugins. In a fleet for those that it owns, and as the coordinator it clears what is left of
+   * those that are not installed any more.
+   */
+  responsibility?: { owns(plugin: string): boolean; isCoordinator(): boolean }
 }
 
 /** Tells Home Assistant of everything that plugins expose, by its device discovery. */
@@ -32,6 +35,8 @@ export interface HomeAssistant {
   take(plugin: string): void
   /** Another host does; nothing is taken back. */
   drop(plugin: string): void
+  /** This host clears from now on what is left of plugins that are not installed any more, and whose host did not. */
+  clearLeftovers(): void
   /** Whether a device is announced on this topic. */
   announces(topic: string): boolean
   /**
@@ -48,17 +53,8 @@ const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloadi
 const birthPause = 5_000
 
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
-  const {
-    lifecycle,
-    bus,
-    root,
-    prefix,
-    hostId,
-    hostVersion,
-    clock,
-    logger,
-    speaksFor = () => true,
-  } = settings
+  const { lifecycle, bus, root, prefix, hostId, hostVersion, clock, logger, responsibility } = settings
+  const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
   const published = createPublishedDevices()
   const waiting = new Set<string>()
   /** Plugins with a device that is not shown, by the topic that another one has. */
@@ -135,7 +131,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     // Of hundreds of devices mostly one has changed.
     if (present?.sources !== undefined && isSameList(present.sources, sources)) return
     const discovery = discoveryOf(
-      { hostId, hostVersion, root, isFleet: settings.speaksFor !== undefined },
+      { hostId, hostVersion, root, isFleet: responsibility !== undefined },
       plugin,
       exposures,
       bridged,
@@ -156,8 +152,21 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     publish(topic, text)
   }
 
+  function clearLeftovers(): void {
+    if (closed || responsibility?.isCoordinator() !== true) return
+    for (const { plugin, topic } of published.foreigners()) {
+      if (lifecycle.status(plugin) !== undefined) continue
+      published.forgetForeign(topic)
+      publish(topic, '')
+    }
+  }
+
   function reconcile(id: string): void {
-    if (!speaksFor(id)) return
+    if (!speaksFor(id)) {
+      // Its host may be gone for good.
+      if (lifecycle.status(id) === undefined) clearLeftovers()
+      return
+    }
     const state = lifecycle.status(id)?.state
     if (state === 'running') show(lifecycle.get(id))
     else if (state === undefined || !passingStates.has(state)) clear(id)
@@ -203,13 +212,15 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
-    if (settings.speaksFor !== undefined) published.forgetForeign(topic)
+    if (responsibility !== undefined) published.forgetForeign(topic)
     const before = closed ? undefined : readDevice(payload, hostId)
     if (before === undefined) return
     if (!speaksFor(before.plugin)) {
       const { plugin, device, platforms } = before
       const text = Buffer.from(payload).toString()
       published.keepForeign({ plugin, device }, { plugin, topic, text, platforms })
+      // What comes just now may be of a plugin whose installation this host has not heard of.
+      if (retained) clearLeftovers()
       return
     }
     if (!retained) return
@@ -248,6 +259,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     drop(plugin) {
       for (const [key] of published.ofPlugin(plugin)) published.forget(key)
     },
+    clearLeftovers,
     announces: (topic) => published.keyAt(topic) !== undefined,
     async close() {
       if (closed) return

@@ -22,6 +22,8 @@ export interface PublishedDevices {
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
   keepForeign(address: DeviceAddress, entry: PublishedDevice): void
   forgetForeign(topic: string): void
+  /** What others have published, as it is now. */
+  foreigners(): PublishedDevice[]
   /** What others have published of the plugin is this host's from now on. */
   takeOver(plugin: string): void
 }
@@ -57,6 +59,7 @@ export function createPublishedDevices(): PublishedDevices {
       foreign.set(entry.topic, { ...entry, address })
     },
     forgetForeign: (topic) => void foreign.delete(topic),
+    foreigners: () => [...foreign.values()],
     takeOver(plugin) {
       for (const [topic, entry] of [...foreign]) {
         if (entry.plugin !== plugin) continue

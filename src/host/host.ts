@@ -247,7 +247,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       homeAssistant = createHomeAssistant({
         ...{ lifecycle, bus, root, prefix: settings.discoveryPrefix, hostVersion, clock, logger },
         hostId: fleet?.name ?? id,
-        ...(member === undefined ? {} : { speaksFor: member.responsibility.owns }),
+        ...responsibility,
       })
       scope.add(() => homeAssistant?.close())
       await homeAssistant.start()

@@ -192,6 +192,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
           async coordinating(begins) {
             if (!begins) return coordinator.end()
             projection.take(coordinatorLease)
+            homeAssistant()?.clearLeftovers()
             await coordinator.begin()
           },
           absencesChanged(plugins) {
