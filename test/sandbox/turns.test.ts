@@ -142,6 +142,32 @@ test('§6 who has left garbage that is collected in a turn of another, or in nob
   }
 })
 
+test('§6 a leak does not go unseen beside a neighbour that makes garbage, whosever turn it is collected in', () => {
+  for (const collectedBy of [1, 2, 3]) {
+    const { turns, told, used } = stage()
+    turns.run(3, () => void (used.heap += 10))
+    for (let round = 0; round < 20; round += 1) {
+      for (let turn = 0; turn < 5; turn += 1) {
+        turns.run(1, () => void (used.heap += 100))
+        turns.run(2, () => void (used.heap += 400))
+      }
+      turns.run(collectedBy, () => void (used.heap -= 2_000))
+    }
+    assert.deepEqual(told, [[1, 'memory']])
+  }
+})
+
+test('§6 nobody has to go for what one that was told to, and has ended, leaves for a moment', () => {
+  const { turns, told, used } = stage()
+  turns.run(2, () => void (used.heap += 3_000))
+  turns.run(1, () => void (used.heap += 8_000))
+  turns.forget(1)
+  turns.run(2, () => void (used.heap += 10))
+  used.heap -= 8_000
+  turns.run(2, () => undefined)
+  assert.deepEqual(told, [[1, 'memory']])
+})
+
 test('§6 what an isolate that has ended leaves to be collected is not taken from those that stay', () => {
   const { turns, told, used } = stage()
   turns.run(1, () => void (used.heap += 4_500))

@@ -13,9 +13,8 @@ export interface MemoryInUse {
  * Whose turn it is in a worker that several isolates share, and whether one keeps it for too long, or takes too much of
  * it. Who can be set aside never has it for long (`run-queue.ts`); what cannot be, such as a long library function, is
  * counted in the host's beats, for the isolate on top: one that waits on the stack for another's method in the same
- * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns; what is collected
- * in its turns counts for it too, so that one which makes garbage stays where it was, and one which keeps grows. What is
- * collected beyond that counts for the others.
+ * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns. Whose garbage is collected
+ * nobody knows: it counts for who has lately asked for most, so that one which makes garbage stays, and one which keeps grows.
  */
 export interface Turns {
   /** Runs `task` as this isolate's. Within a turn of another one it has its own account. */
@@ -47,8 +46,10 @@ interface Account {
   turn: number
   /** Beats of the present window that it had at a stretch, when it could not be set aside. */
   kept: number
-  /** Bytes. */
+  /** Bytes that it is taken to keep. */
   grown: number
+  /** Bytes that it has asked for lately: those of each window before count half. */
+  asked: number
   /** Beats that it may have at a stretch. */
   allowed: number
 }
@@ -75,8 +76,8 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   let isLeaderInDoubt = false
   /** Bytes of those that have ended, which are still to be collected. */
   let orphaned = 0
-  /** Who has to go for its memory, and since when. */
-  let evicted: { isolate: number; at: number } | undefined
+  /** Who has to go for its memory, and since when; without it, since when it has gone. */
+  let evicted: { isolate?: number; at: number } | undefined
   /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
   const room: MemoryInUse = { heap: rules.heapBytes, outside: rules.outsideBytes }
   let doubtful = room
@@ -84,7 +85,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
     if (account === undefined) {
-      account = { stretch: 0, turn, kept: 0, grown: 0, allowed: rules.loadBeats }
+      account = { stretch: 0, turn, kept: 0, grown: 0, asked: 0, allowed: rules.loadBeats }
       accounts.set(isolate, account)
     }
     return account
@@ -102,23 +103,19 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
 
   function grow(isolate: number, account: Account, more: number): void {
     account.grown += more
-    if (account.grown < 0) {
-      shrinkOthers(-account.grown)
-      account.grown = 0
-    }
-    if (leader?.account === account) isLeaderInDoubt ||= more < 0
-    else if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
+    account.asked += more
+    if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
   }
 
-  /** More was collected than who had the turn had grown by: garbage of others, which must not count as if they kept it. */
-  function shrinkOthers(bytes: number): void {
-    const ofEnded = Math.min(bytes, orphaned)
+  function shrink(collected: number): void {
+    const ofEnded = Math.min(collected, orphaned)
     orphaned -= ofEnded
-    for (let left = bytes - ofEnded; left > 0;) {
-      const most = largest('all')
+    for (let left = collected - ofEnded; left > 0;) {
+      let most: Account | undefined
+      for (const one of accounts.values()) if (one.grown > 0 && one.asked >= (most?.asked ?? 0)) most = one
       if (most === undefined) return
-      const taken = Math.min(left, most.account.grown)
-      most.account.grown -= taken
+      const taken = Math.min(left, most.grown)
+      most.grown -= taken
       left -= taken
       isLeaderInDoubt = true
     }
@@ -129,13 +126,15 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     const now = beat()
     const used = memory()
     const top = stack.at(-1)
+    const more = total(used) - bytes
     // One that has just ended has no account any more.
     const account = top === undefined ? undefined : accounts.get(top)
     if (top !== undefined && account !== undefined) {
       // The beats wrap around at 32 bits.
       setStretch(account, stretchOf(account) + ((now - since) | 0))
-      grow(top, account, total(used) - bytes)
-    } else if (total(used) < bytes) shrinkOthers(bytes - total(used))
+      if (more > 0) grow(top, account, more)
+    }
+    if (more < 0) shrink(-more)
     since = now
     bytes = total(used)
     return used
@@ -186,7 +185,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
     if (heap < doubtful.heap && outside < doubtful.outside) return
-    // Time to leave: nobody else is to go for what it still keeps.
+    // Time to leave, and to be collected: nobody else is to go for what it still keeps.
     if (evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats) return
     collect()
     const kept = settle()
@@ -217,6 +216,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     for (const [isolate, account] of accounts) {
       if (account.kept > length * rules.windowShare) blame(isolate, 'time')
       account.kept = 0
+      account.asked /= 2
     }
     windowBegun = beat()
   }
@@ -284,7 +284,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       excesses.delete(isolate)
       told.delete(isolate)
       if (evicted?.isolate === isolate) {
-        evicted = undefined
+        evicted = { at: beat() }
         Atomics.store(cells, turnCells.evicted, 0)
         doubtful = room
       }
