@@ -93,8 +93,9 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
       return pluginCalls.references
     },
     async load(source, services, signal) {
+      const isUnwanted = (): boolean => closed || signal?.aborted === true
       for (let attempt = 1; ; attempt += 1) {
-        if (closed || signal?.aborted === true) throw new IsolateError('worker_died', 'the load was ended')
+        if (isUnwanted()) throw new IsolateError('worker_died', 'the load was ended')
         lastNumber += 1
         const number = lastNumber
         const slot = attempt > sharedAttempts ? slots.takeOwn(number, source) : slots.take(number, source)
@@ -104,7 +105,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
           const again =
             slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
           // For another worker there is no room either.
-          if (!again || isMachineFault(error)) throw error
+          if (!again || isUnwanted() || isMachineFault(error)) throw error
           if (error.code === 'overran') slot.moveAway(error.message)
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))

@@ -106,6 +106,8 @@ test('who shares a worker with a plugin whose load is ended notices nothing of i
     await command(host, 'endless/toggle', { enabled: false })
     assert.equal((await waiting).status, 409)
   }
+  const { logs } = (await host.request('GET', '/api/plugins/endless/logs')).body
+  assert.doesNotMatch(JSON.stringify(logs), /trying again/)
   const after = (await host.request('GET', '/api/plugins/quiet')).body
   assert.deepEqual([after.state, after.revision], ['running', before.revision])
 })
