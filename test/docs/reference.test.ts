@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
+import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { problemTable } from '../../src/base/problem.ts'
 import { mqttVerbs } from '../../src/schema/api/mqtt-request.ts'
 import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
+import { command, startHostFor } from '../helpers/test-host.ts'
 
 /** The tables of docs/reference.md have all that there is, and nothing else. */
 
@@ -50,4 +52,23 @@ test('every code of an error is on the page, with its status and its title', () 
 
 test('every request over MQTT is on the page', () => {
   assert.deepEqual([...rowsBelow('Requests over MQTT').keys()], mqttVerbs)
+})
+
+test('every file that a host makes in its data directory is on the page', async (t) => {
+  const lua = `local plugin = Plugin:new("meter")
+plugin:kvSet("count", 1)
+plugin:mqttPublish("meter/count", "1", { retain = true })
+return plugin`
+  const host = await startHostFor(t, { plugins: [{ id: 'meter', lua }] })
+  await command(host, 'install', { fullId: '@fixtures/meter' })
+  await command(host, 'meter/toggle')
+  await host.host.close()
+  const made = await readdir(host.directory)
+  assert.ok(made.includes('.kv') && made.includes('.retained'), made.join())
+  const [, section = ''] = page.split('## Files of the data directory\n')
+  const places = [...section.matchAll(/`([^`/<]+)[^`]*`/g)].map(([, place]) => place)
+  assert.deepEqual(
+    made.filter((name) => !places.includes(name)),
+    [],
+  )
 })
