@@ -98,9 +98,11 @@ port.on('message', (message: HostMessage) => {
       asTurnOf(number, () => isolate.load())
       break
     }
-    default:
-      // An isolate that has ended hears nothing more.
-      asTurnOf(message.isolate, () => isolates.get(message.isolate)?.receive(message))
+    default: {
+      const isolate = isolates.get(message.isolate)
+      // One that has ended hears nothing more, and has no turns: an account of them would stay for ever.
+      if (isolate !== undefined) asTurnOf(message.isolate, () => isolate.receive(message))
+    }
   }
 })
 // The first Lua state takes many times as long as those after it: not at the expense of who shares the worker.

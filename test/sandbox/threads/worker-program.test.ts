@@ -17,12 +17,12 @@ import {
 import { turnCells, type TurnRules } from '../../../src/schema/worker/shared-cells.ts'
 import type { WorkerSetup } from '../../../src/schema/worker/worker-protocol.ts'
 
-/** The first message of a worker that runs this program. */
-async function firstMessage(
+/** A worker that runs this program, and its first message. */
+async function startWorker(
   context: TestContext,
   program: WorkerProgram,
   turns?: TurnRules,
-): Promise<unknown> {
+): Promise<{ worker: Worker; message: unknown }> {
   const { port1, port2 } = new MessageChannel()
   const setup: WorkerSetup = {
     ...{ urgent: port2, signal: new SharedArrayBuffer(4) },
@@ -33,8 +33,18 @@ async function firstMessage(
   context.after(() => worker.terminate())
   port1.unref()
   const [message] = (await once(worker, 'message')) as unknown[]
-  return message
+  return { worker, message }
 }
+
+async function firstMessage(context: TestContext, program: WorkerProgram): Promise<unknown> {
+  return (await startWorker(context, program)).message
+}
+
+const rulesOfTurns = (): TurnRules =>
+  createTurnWatchdog({
+    ...{ clock: systemClock, limits: defaultLimits, threadTimes: threadTimesOf },
+    hung: () => undefined,
+  }).rules
 
 function shared(bytes: Uint8Array): SharedArrayBuffer {
   const buffer = new SharedArrayBuffer(bytes.byteLength)
@@ -54,11 +64,8 @@ test('a worker takes its code from the cache of the build', async (t) => {
 })
 
 test('a shared worker says which thread it is, so that it is known how long it has had a processor', async (t) => {
-  const { rules } = createTurnWatchdog({
-    ...{ clock: systemClock, limits: defaultLimits, threadTimes: threadTimesOf },
-    hung: () => undefined,
-  })
-  await firstMessage(t, workerProgram(), rules)
+  const rules = rulesOfTurns()
+  await startWorker(t, workerProgram(), rules)
   const thread = Atomics.load(new Int32Array(rules.cells), turnCells.thread)
   const times = threadTimesOf(thread)
   // Other systems do not say.
@@ -66,6 +73,15 @@ test('a shared worker says which thread it is, so that it is known how long it h
     assert.ok(times !== undefined && times.ran > 1, `it ran for ${times?.ran} ms`)
   else assert.deepEqual([thread, times], [0, undefined])
   assert.equal(threadTimesOf(0), undefined)
+})
+
+test('what comes for a plugin that has ended is no turn of it, and the worker keeps nothing for it', async (t) => {
+  const rules = rulesOfTurns()
+  const { worker } = await startWorker(t, workerProgram(), rules)
+  worker.postMessage({ kind: 'credit', isolate: 7 })
+  worker.postMessage({ kind: 'ping', sequence: 1 })
+  await once(worker, 'message')
+  assert.equal(Atomics.load(new Int32Array(rules.cells), turnCells.last), 0)
 })
 
 test('a worker compiles its program where there is no code for it, or none that V8 takes', async (t) => {
