@@ -1,5 +1,5 @@
-// What the program of the workers takes of fengari: the text of its modules, without what no plugin needs and what is slow in V8. The tests of
-// `src/sandbox/worker` run with fengari as it is, and those of whole plugins with this.
+// What the program of the workers takes of fengari: the text of its modules, without what no plugin needs and what is slow
+// in V8. The tests of `src/sandbox/worker` run with fengari as it is, and those of whole plugins with this.
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 

@@ -140,19 +140,17 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     caller.charged?.(source.id, cause)
   }
 
-  /** An end by force, of which those that share its worker notice nothing. */
-  async function letGo(error: IsolateError | undefined): Promise<void> {
-    if (slot.isolation === 'shared' && !life.ending) {
-      life.abandoned = true
-      dispatcher.abortOutside()
-      slot.post({ kind: 'abandon', isolate: number })
-      const late = (): Error => new Error('it does not let go')
-      await withDeadline(clock, abandonTime, unloaded.promise, late).catch(() => undefined)
-    }
-    await end(error)
+  /** Before an end by force: those that share its worker are to notice nothing of it. */
+  async function letGo(): Promise<void> {
+    if (slot.isolation !== 'shared' || life.ending) return
+    life.abandoned = true
+    dispatcher.abortOutside()
+    slot.post({ kind: 'abandon', isolate: number })
+    const late = (): Error => new Error('it does not let go')
+    await withDeadline(clock, abandonTime, unloaded.promise, late).catch(() => undefined)
   }
 
-  const abandon = (error: IsolateError): Promise<void> => (abandoning ??= letGo(error))
+  const abandon = (error: IsolateError): Promise<void> => (abandoning ??= letGo().then(() => end(error)))
 
   async function cleanUp(error?: IsolateError): Promise<void> {
     life.running = false
@@ -165,7 +163,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
     } catch (late) {
       dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
-      await letGo(error)
+      await letGo()
     }
     await end(error)
   }
