@@ -399,10 +399,13 @@ test('the keyboard alone is enough, and the focus comes back from a question', o
   await page.keyboard.press('Enter')
   const dialog = page.getByRole('dialog')
   await dialog.getByText('It does not say what it needs').waitFor()
+  await page.evaluate("window.former = document.querySelector('dialog')")
   await page.keyboard.press('Escape')
   await dialog.waitFor({ state: 'detached' })
   await untilFocused('BUTTON Install Fixture lamp')
   await page.keyboard.press('Enter')
+  // The browser tells of the end of the former one with its next frame, which may come only now.
+  await page.evaluate("window.former.dispatchEvent(new Event('close'))")
   await dialog.getByText('It does not say what it needs').waitFor()
   await tabTo(/^BUTTON Install$/)
   await page.keyboard.press('Enter')

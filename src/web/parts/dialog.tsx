@@ -55,7 +55,15 @@ export function Dialog({ title, onClose, children }: DialogProps) {
     }
   }, [])
   return (
-    <dialog ref={element} aria-labelledby={id} onCancel={onClose} onClose={onClose}>
+    <dialog
+      ref={element}
+      aria-labelledby={id}
+      onCancel={onClose}
+      onClose={() => {
+        // Browsers tell of it with the next frame: another question may stand there by then.
+        if (element.current !== null) onClose()
+      }}
+    >
       <h2 id={id}>{breakable(title)}</h2>
       {children}
     </dialog>
