@@ -6,6 +6,7 @@ import { Agent, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { connectPacket } from '../bus/raw-client.ts'
 import { launchHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
@@ -54,6 +55,8 @@ async function startHost(context: TestContext) {
       client.on('error', () => undefined)
       clients.push(client)
       await once(client, 'connect')
+      // One that says nothing is turned away after ten seconds.
+      client.write(connectPacket({ id: `client-${clients.length}`, clean: true }))
       return (await filesOpen()) >= openFiles
     })
     // The last ones may have been turned away already.
