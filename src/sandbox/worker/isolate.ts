@@ -137,26 +137,15 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const { tables, implement, begin: beginApi } = createApiTables(runtime)
   const foreignCallers = createForeignCallers(runtime)
 
-  const { ask, askNow, waitFor, begin, giveUp } = createAsking({
+  const asking = createAsking({
     ...{ isolate, questions, flush: outbox.flush, milliseconds: budgets.call, impatient },
     onSpot: (wait) => budget.excuse(() => tasks.whileWaiting(wait)),
   })
+  const { ask, askNow, giveUp } = asking
 
   const peers: Peers = createPeers({
-    ...{
-      isolate,
-      flow,
-      source,
-      runtime,
-      log,
-      redactor,
-      resources,
-      foreignCallers,
-      post,
-      ask,
-      waitFor,
-      begin,
-    },
+    ...{ isolate, flow, source, runtime, log, redactor, resources, foreignCallers, post },
+    ...asking,
     instance: () => plugin.instance,
     config: () => plugin.config,
   })
