@@ -72,6 +72,25 @@ function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | und
   return found
 }
 
+/**
+ * The exposures of a plugin by device, in the order in which Home Assistant has to hear of them: the device through which another one is
+ * connected comes first, as a `via_device` that is not known yet is forgotten.
+ */
+export function viaFirst(byDevice: ReadonlyMap<string | undefined, ExposureView[]>) {
+  const left = new Map(byDevice)
+  const ordered: [device: string | undefined, exposures: ExposureView[]][] = []
+  function take(device: string | undefined): void {
+    const exposures = left.get(device)
+    if (exposures === undefined) return
+    left.delete(device)
+    const via = describeDevice(exposures)?.via
+    if (via !== undefined) take(via)
+    ordered.push([device, exposures])
+  }
+  for (const device of byDevice.keys()) take(device)
+  return ordered
+}
+
 function componentKey(id: string): string {
   if (plainKey.test(id)) return id
   const fingerprint = createHash('sha256').update(id).digest('hex').slice(0, fingerprintLength)

@@ -5,7 +5,7 @@ import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
-import { discoveryOf, removalOf } from './discovery-payload.ts'
+import { discoveryOf, removalOf, viaFirst } from './discovery-payload.ts'
 import { createPublishedDevices, keyOf } from './published-devices.ts'
 import { readDevice } from './read-device.ts'
 
@@ -114,7 +114,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
-    for (const [device, exposures] of byDevice) showDevice(plugin, device, exposures, bridged)
+    for (const [device, exposures] of viaFirst(byDevice)) showDevice(plugin, device, exposures, bridged)
   }
 
   function showDevice(

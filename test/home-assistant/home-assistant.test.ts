@@ -287,3 +287,12 @@ test('Each device of a plugin is announced by itself, cleared when nothing of it
   await again.homeAssistant.start()
   assert.deepEqual((await again.published()).at(-1), [one, '-'])
 })
+
+test('A device is announced after the one through which it is connected, which Home Assistant has to know by then', async (t) => {
+  const of = (id: string, via: string): Exposure => ({ ...sensor, device: { id, via } })
+  const exposures = { a: of('lamp', 'hub'), b: of('hub', 'top'), c: of('top', 'lamp'), d: of('x', 'y') }
+  const { homeAssistant, published } = await stage(t, { [lamp]: exposing(exposures) })
+  await homeAssistant.start()
+  const order = (await published()).map(([at]) => /lamp_(\w+)\/config$/.exec(at)?.[1])
+  assert.deepEqual(order, ['top', 'hub', 'lamp', 'x'])
+})
