@@ -81,6 +81,11 @@ export interface Bus {
    * broker, of which nobody has to ask, has none.
    */
   deliver?(topic: string, payload: string, delivery: Delivery): void
+  /**
+   * Resolves when an external broker has acknowledged all that was published before, which `publish` does not wait for, or will
+   * never take it; not while it does not answer, nor once the bus is closed. The embedded broker, of which nobody has to ask, has none.
+   */
+  settled?(): Promise<void>
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
   causedBy(cause: Cause, task: () => void): void
   /**

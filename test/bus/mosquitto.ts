@@ -17,6 +17,9 @@ export interface Mosquitto {
   start(): Promise<void>
   /** Ends it at once, as a power cut would. */
   kill(): Promise<void>
+  /** It hangs: connections stay, and nothing is answered until `resume`. */
+  pause(): void
+  resume(): void
 }
 
 /** A mosquitto that has nothing but what the test gives it; ended and removed after the test. */
@@ -51,6 +54,8 @@ export async function createMosquitto(
       running.kill('SIGKILL')
       await ended
     },
+    pause: () => void child?.kill('SIGSTOP'),
+    resume: () => void child?.kill('SIGCONT'),
   }
   context.after(async () => {
     await mosquitto.kill()

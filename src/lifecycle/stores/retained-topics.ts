@@ -34,8 +34,8 @@ export interface RetainedTopics {
   /** Plugins of which something is remembered. */
   plugins(): string[]
   /**
-   * Clears what the plugin was the last to retain, as far as is known, and forgets it. While the broker is away
-   * nothing is done, so it is to be called again. Never rejects.
+   * Clears what the plugin was the last to retain, as far as is known. It is remembered on disk until the broker has taken that, which is not
+   * waited for. While the broker is away nothing is done, so it is to be called again. Never rejects.
    */
   clear(plugin: string): Promise<void>
   close(): Promise<void>
@@ -102,6 +102,14 @@ export function createRetainedTopics(settings: {
     for (const each of [before, plugin]) if (each !== undefined) entries.get(each)?.file.changed()
   }
 
+  /** Nothing is left at the broker of what its file has. */
+  async function forget(plugin: string): Promise<void> {
+    const again = entries.get(plugin)
+    // Installed once more meanwhile: there is what it has retained since, and no more.
+    if (again !== undefined) again.file.changed()
+    else await files.rm(pathOf(plugin), { force: true })
+  }
+
   async function read(name: string): Promise<void> {
     const path = join(folder, name)
     try {
@@ -158,16 +166,20 @@ export function createRetainedTopics(settings: {
       const topics = owned(plugin).map(([topic]) => topic)
       entries.delete(plugin)
       for (const topic of topics) owners.delete(topic)
-      try {
-        await entry.file.discard()
-        const present = topics.filter((topic) => bus.mayBeRetainedBy(plugin, topic))
-        await Promise.all(present.map((topic) => bus.publish(topic, '', { qos: 1, retain: true })))
-        await files.rm(pathOf(plugin), { force: true })
-      } catch (error) {
+      const failed = (error: unknown): void =>
         logger.warn('What an uninstalled plugin had retained could not be cleared', {
           plugin,
           error: messageOf(error),
         })
+      try {
+        await entry.file.discard()
+        const present = topics.filter((topic) => bus.mayBeRetainedBy(plugin, topic))
+        await Promise.all(present.map((topic) => bus.publish(topic, '', { qos: 1, retain: true })))
+        // A broker that hangs must not keep the command: this host clears it all the same, or the next one.
+        if (bus.settled === undefined) await forget(plugin)
+        else void bus.settled().then(() => forget(plugin).catch(failed))
+      } catch (error) {
+        failed(error)
       }
     },
     async close() {

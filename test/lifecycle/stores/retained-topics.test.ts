@@ -221,6 +221,25 @@ test(
   },
 )
 
+test(
+  'external broker: what an uninstalled plugin retained is remembered until a broker that hangs has cleared it, for the next host',
+  { skip: mosquittoMissing },
+  async (context) => {
+    const mosquitto = await createMosquitto(context)
+    await mosquitto.start()
+    const host = await startWithPlugins(context, { mqttUrl: mosquitto.url })
+    await toggle(host, 'keeper', false)
+    assert.deepEqual(await retainedAt(context, mosquitto.url), all)
+    const remembered = () => readdir(join(host.directory, '.retained'))
+    mosquitto.pause()
+    assert.equal((await host.request('DELETE', '/api/plugins/keeper')).status, 200)
+    assert.deepEqual(await remembered(), ['fixtures--keeper.json'])
+    mosquitto.resume()
+    while ((await remembered()).length > 0) await retainedAt(context, mosquitto.url)
+    assert.deepEqual(await retainedAt(context, mosquitto.url), {})
+  },
+)
+
 test('what a broker has of a plugin counts and goes with it, also where a crash has cost the list of it', async (context) => {
   const { state, start } = await createStage(context)
   state.atBroker = [
