@@ -46,7 +46,10 @@ export interface HomeAssistant {
   close(): Promise<void>
 }
 
-/** On the way from one state to the next: a reload must not make Home Assistant forget the device. */
+/**
+ * On the way from one state to the next: what a plugin goes through by itself must not make Home Assistant forget the device, and with it the
+ * names and rooms that people have given.
+ */
 const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloading', 'installing'])
 
 /** Milliseconds until all is said once more: anybody may say that Home Assistant has started, without end. */
@@ -168,8 +171,15 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       return
     }
     const state = lifecycle.status(id)?.state
-    if (state === 'running') show(lifecycle.get(id))
-    else if (state === undefined || !passingStates.has(state)) clear(id)
+    if (state !== 'running') {
+      if (!isPassing(id, state)) clear(id)
+    } else if (lifecycle.isIntact(id)) show(lifecycle.get(id))
+    // Otherwise it has lost its worker, and its next state says what becomes of it.
+  }
+
+  function isPassing(id: string, state: Plugin['state'] | undefined): boolean {
+    if (state === undefined) return false
+    return passingStates.has(state) || (state === 'failed' && lifecycle.get(id).restart !== null)
   }
 
   function reconcileWaiting(): void {

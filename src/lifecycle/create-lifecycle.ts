@@ -232,6 +232,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     versions: queries.versions,
     checkConfig: configuration.checkConfig,
     suggestions: createSuggestions(context, { ...settings, queries, registry }),
+    isIntact: effects.isIntact,
     limits: effects.limits,
     ...createPluginCommands(context, {
       commands,

@@ -104,6 +104,8 @@ export interface Lifecycle {
   get(id: string): Plugin
   /** The little of it that changes with each fact, without making all of the rest; undefined: it is not installed. */
   status(id: string): PluginStatus | undefined
+  /** False while what a plugin shows is being taken back, or is gone, though its state may not say so yet: its worker has ended by itself. */
+  isIntact(id: string): boolean
   /** What a plugin keeps open to machines elsewhere, now. */
   connections(id: string): ConnectionView[]
   install(request: InstallRequest, context: CommandContext): Promise<Plugin>

@@ -160,6 +160,8 @@ export interface Isolate {
    * plugin still held afterwards is zero by count. Idempotent.
    */
   unload(): Promise<void>
+  /** It is ending, and what the plugin had is taken back: `ended` follows. */
+  readonly ending: boolean
   /** Settles once, when the isolate has ended: with the reason when nobody asked for it, else undefined. */
   readonly ended: Promise<IsolateError | undefined>
 }

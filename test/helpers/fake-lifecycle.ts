@@ -85,6 +85,7 @@ export function createFakeLifecycle(plugins: Map<string, FakePlugin>) {
     list: () => [...plugins.values()].map(({ plugin }) => plugin),
     get: (id) => find(id).plugin,
     status: (id) => plugins.get(id)?.plugin,
+    isIntact: () => true,
     async install(request, context) {
       calls.push(['install', request, context])
       return pluginNamed(request.fullId, { state: 'installed', enabled: false })

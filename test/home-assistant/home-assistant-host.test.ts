@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { JsonObject } from '../../src/base/text/json.ts'
 import { type Collector, collect, connect, type Received, startBus } from '../bus/bus-fixture.ts'
+import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
 import { mistakesIn } from './documented-fields.ts'
@@ -144,17 +145,55 @@ test('A reload does not make Home Assistant forget the device; what is new in it
   assert.equal(late.received.all.length, retained.length + 1)
 })
 
-test('A plugin that crashes is no device any more, and one again when it is back', async (t) => {
-  // In a worker of its own: from a shared one it would be moved first, and stay a device.
-  const host = await start(t, { limits: generousTime, settings: { isolation: 'dedicated' } })
+test('A plugin that crashes stays a device while it is started again, and one that stays down is none', async (t) => {
+  // In a worker of its own: from a shared one it would be moved first.
+  const host = await start(t, {
+    limits: generousTime,
+    settings: { isolation: 'dedicated' },
+    restartPolicy: { ...defaultRestartPolicy, budget: 2, firstDelay: 1 },
+  })
   const { client, received } = await watch(t, host.mqttUrl)
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
   await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
   const shown = await next(received, 0, isShown)
+  await client.subscribeAsync('host/lifecycle', { qos: 1 })
+  const isFact =
+    (type: string) =>
+    ({ topic: at, text }: Received): boolean =>
+      at === 'host/lifecycle' && text.includes(`"type":"${type}"`)
   await client.publishAsync('test/crash', '')
-  const cleared = await next(received, shown.index, isCleared)
-  const back = await next(received, cleared.index, isShown)
-  assert.equal(back.text, shown.text)
+  const crashed = await next(received, shown.index, isFact('PluginCrashed'))
+  const back = await next(received, crashed.index, isFact('PluginLoaded'))
+  await client.publishAsync('test/crash', '')
+  const down = await next(received, back.index, isFact('PluginCrashed'))
+  await next(received, shown.index, isCleared)
+  assert.equal(received.all.slice(0, down.index).some(isCleared), false)
+})
+
+test('A plugin that has lost its worker by the fault of a neighbour stays a device', async (t) => {
+  const culprit = {
+    id: 'culprit',
+    lua: `
+local plugin = Plugin:new("culprit")
+plugin:onInit(function()
+  plugin:mqttSubscribe("test/hang", function() table.concat(setmetatable({}, { __index = rawlen }), "", 1, 1e9) end)
+end)
+return plugin
+`,
+  }
+  const host = await start(t, { plugins: [home, culprit], settings: { isolation: 'shared' } })
+  const { client, received } = await watch(t, host.mqttUrl)
+  for (const plugin of ['home', 'culprit']) {
+    await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${plugin}` } })
+    await host.request('POST', `/api/plugins/${plugin}/toggle`, { body: { enabled: true } })
+  }
+  const shown = await next(received, 0, isShown)
+  await client.subscribeAsync('host/lifecycle', { qos: 1 })
+  await client.publishAsync('test/hang', '')
+  const isBack = ({ topic: at, text }: Received): boolean =>
+    at === 'host/lifecycle' && text.includes('"type":"PluginLoaded","plugin":"@fixtures/home"')
+  await next(received, shown.index, isBack)
+  assert.equal(received.all.some(isCleared), false)
 })
 
 test('An uninstalled plugin is no device, also when it was uninstalled while the host was down', async (t) => {

@@ -14,6 +14,7 @@ export function lifecycleWith(members: Partial<LifecycleFacade>): LifecycleFacad
     list: missing('list'),
     get: missing('get'),
     status: missing('status'),
+    isIntact: missing('isIntact'),
     install: missing('install'),
     checkInstall: missing('checkInstall'),
     checkUpdate: missing('checkUpdate'),

@@ -31,6 +31,8 @@ export interface PluginEffects {
   isLoaded(id: string): boolean
   /** Whether it is loaded, and not about to end: it has the handlers that it is going to have. */
   isSettled(id: string): boolean
+  /** Whether it is loaded, or being loaded, and nothing of it is being taken back. */
+  isIntact(id: string): boolean
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
@@ -214,6 +216,10 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     say,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
+    isIntact(id) {
+      const plugin = loaded.get(id)
+      return plugin !== undefined && plugin.released === undefined && plugin.isolate?.ending !== true
+    },
     isSettled(id) {
       const plugin = loaded.get(id)
       return plugin?.isolate !== undefined && !plugin.unloading

@@ -180,6 +180,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   }
 
   return {
+    get ending() {
+      return life.ending
+    },
     ended: isolateEnd.ended,
     resources: () => dispatcher.resources,
     isolation: slot.isolation,
