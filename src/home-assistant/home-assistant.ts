@@ -46,12 +46,6 @@ export interface HomeAssistant {
   close(): Promise<void>
 }
 
-/**
- * On the way from one state to the next: what a plugin goes through by itself must not make Home Assistant forget the device, and with it the
- * names and rooms that people have given.
- */
-const passingStates: ReadonlySet<Plugin['state']> = new Set(['loading', 'unloading', 'installing'])
-
 /** Milliseconds until all is said once more: anybody may say that Home Assistant has started, without end. */
 const birthPause = 5_000
 
@@ -170,16 +164,20 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       if (lifecycle.status(id) === undefined) clearLeftovers()
       return
     }
-    const state = lifecycle.status(id)?.state
-    if (state !== 'running') {
-      if (!isPassing(id, state)) clear(id)
+    if (lifecycle.status(id)?.state !== 'running') {
+      if (!isPassing(id)) clear(id)
     } else if (lifecycle.isIntact(id)) show(lifecycle.get(id))
     // Otherwise it has lost its worker, and its next state says what becomes of it.
   }
 
-  function isPassing(id: string, state: Plugin['state'] | undefined): boolean {
-    if (state === undefined) return false
-    return passingStates.has(state) || (state === 'failed' && lifecycle.get(id).restart !== null)
+  /** Whether it is going to run again by itself: Home Assistant must not forget the device, and the name and the room that it was given. */
+  function isPassing(id: string): boolean {
+    const status = lifecycle.status(id)
+    if (status?.enabled !== true) return false
+    if (status.state !== 'failed') return true
+    // One that has just got another version is loaded next; in the trial of an update the version before returns.
+    const { error, restart, trial } = lifecycle.get(id)
+    return error?.code === 'not_loaded' || restart !== null || trial !== null
   }
 
   function reconcileWaiting(): void {

@@ -61,6 +61,9 @@ async function next(
   }
 }
 
+const fact = (received: Collector<Received>, from: number, type: string) =>
+  next(received, from, ({ topic: at, text }) => at === 'host/lifecycle' && text.includes(`"type":"${type}"`))
+
 const isCleared = ({ topic: at, text }: Received): boolean => at === topic && text === ''
 const isShown = ({ topic: at, text }: Received): boolean => at === topic && text !== ''
 
@@ -145,27 +148,41 @@ test('A reload does not make Home Assistant forget the device; what is new in it
   assert.equal(late.received.all.length, retained.length + 1)
 })
 
+test('Neither an update, nor one that does not run, nor a rollback makes Home Assistant forget the device', async (t) => {
+  const host = await start(t)
+  const { client, received } = await watch(t, host.mqttUrl)
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
+  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  const versions: string[] = []
+  async function after(command: string): Promise<void> {
+    const { body } = await host.request('POST', `/api/plugins/${id}/${command}`, { body: {} })
+    versions.push(`${String(body.version)} ${String(body.state)}`)
+  }
+  await host.publish([{ ...home, manifest: { ...home.manifest, version: '1.1.0' } }])
+  await after('update')
+  await host.publish([{ ...home, manifest: { version: '1.2.0' }, lua: 'error("no")' }])
+  await after('update')
+  await after('rollback')
+  assert.deepEqual(versions, ['1.1.0 running', '1.1.0 running', '1.0.0 running'])
+  await client.publishAsync('homeassistant/mark', 'x', { qos: 1 })
+  await next(received, 0, (message) => message.topic === 'homeassistant/mark')
+  assert.equal(received.all.some(isCleared), false)
+})
+
 test('A plugin that crashes stays a device while it is started again, and one that stays down is none', async (t) => {
   // In a worker of its own: from a shared one it would be moved first.
-  const host = await start(t, {
-    limits: generousTime,
-    settings: { isolation: 'dedicated' },
-    restartPolicy: { ...defaultRestartPolicy, budget: 2, firstDelay: 1 },
-  })
+  const restartPolicy = { ...defaultRestartPolicy, budget: 2, firstDelay: 1 }
+  const host = await start(t, { limits: generousTime, settings: { isolation: 'dedicated' }, restartPolicy })
   const { client, received } = await watch(t, host.mqttUrl)
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
   await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
   const shown = await next(received, 0, isShown)
   await client.subscribeAsync('host/lifecycle', { qos: 1 })
-  const isFact =
-    (type: string) =>
-    ({ topic: at, text }: Received): boolean =>
-      at === 'host/lifecycle' && text.includes(`"type":"${type}"`)
   await client.publishAsync('test/crash', '')
-  const crashed = await next(received, shown.index, isFact('PluginCrashed'))
-  const back = await next(received, crashed.index, isFact('PluginLoaded'))
+  const crashed = await fact(received, shown.index, 'PluginCrashed')
+  const back = await fact(received, crashed.index, 'PluginLoaded')
   await client.publishAsync('test/crash', '')
-  const down = await next(received, back.index, isFact('PluginCrashed'))
+  const down = await fact(received, back.index, 'PluginCrashed')
   await next(received, shown.index, isCleared)
   assert.equal(received.all.slice(0, down.index).some(isCleared), false)
 })
@@ -190,9 +207,7 @@ return plugin
   const shown = await next(received, 0, isShown)
   await client.subscribeAsync('host/lifecycle', { qos: 1 })
   await client.publishAsync('test/hang', '')
-  const isBack = ({ topic: at, text }: Received): boolean =>
-    at === 'host/lifecycle' && text.includes('"type":"PluginLoaded","plugin":"@fixtures/home"')
-  await next(received, shown.index, isBack)
+  await fact(received, shown.index, 'PluginLoaded","plugin":"@fixtures/home')
   assert.equal(received.all.some(isCleared), false)
 })
 

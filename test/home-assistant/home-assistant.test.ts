@@ -118,9 +118,11 @@ test('A plugin that exposes nothing, or does not run, is not discovered', async 
 })
 
 test('Every way in which a plugin ends clears its device', async (t) => {
-  for (const state of ['unloaded', 'failed', 'installed', 'uninstalled', undefined] as const) {
-    const { homeAssistant, published, become } = await stage(t, { [lamp]: exposing({ a: sensor }) })
+  const off = pluginNamed(lamp, { enabled: false, error: { code: 'lua_error', message: 'x', at: '' } })
+  for (const state of ['unloading', 'unloaded', 'installed', 'failed', undefined] as const) {
+    const { homeAssistant, published, become, known } = await stage(t, { [lamp]: exposing({ a: sensor }) })
     await homeAssistant.start()
+    known.set(lamp, { plugin: { ...off, enabled: state === 'failed' } })
     become(lamp, state)
     await Promise.resolve()
     assert.deepEqual(
