@@ -14,6 +14,11 @@ function kindOf({ component }: Exposure, feature: string): FeatureKind {
   return featuresOf(component)[feature]?.kind ?? 'any'
 }
 
+/** What it tells, and after that what can only be set: what a vacuum is told to do, or that an update is installed. */
+export function shownFeatures({ features, writable }: Exposure): string[] {
+  return [...new Set([...features, ...writable])]
+}
+
 /** Undefined for a feature that is only read. The bounds are those that the host checks. */
 export function inputOf(exposure: Exposure, feature: string): InputKind | undefined {
   if (!exposure.writable.includes(feature)) return undefined
@@ -26,7 +31,7 @@ export function inputOf(exposure: Exposure, feature: string): InputKind | undefi
     case 'cover':
       return { kind: 'buttons', buttons: coverButtons }
     case 'press':
-      return { kind: 'buttons', buttons: [{ value: true, label: 'Press' }] }
+      return { kind: 'buttons', buttons: [{ value: true, label: featureName(feature) }] }
     default:
       return textFeature(exposure, feature)
   }
@@ -43,7 +48,11 @@ function numberFeature({ component, min, max, step }: Exposure, feature: string)
 
 function textFeature(exposure: Exposure, feature: string): InputKind {
   if (exposure.component === 'light' && feature === 'color') return { kind: 'colour' }
-  const options = featuresOf(exposure.component)[feature]?.commands ?? choicesOf(exposure, feature)
+  const { commands } = featuresOf(exposure.component)[feature] ?? {}
+  // Nothing says which was the last.
+  if (commands !== undefined && !exposure.features.includes(feature))
+    return { kind: 'buttons', buttons: commands.map((value) => ({ value, label: featureName(value) })) }
+  const options = commands ?? choicesOf(exposure, feature)
   return options === undefined ? { kind: 'text' } : { kind: 'choice', options: [...options] }
 }
 

@@ -6,7 +6,7 @@ import { setValue } from '../store/commands.ts'
 import { ValueInput } from '../parts/value-input.tsx'
 import { useExposures } from '../store/exposures.ts'
 import { tell } from '../store/notices.ts'
-import { featureName, inputOf, namesWithDevices, unitOf } from './exposed-feature.ts'
+import { featureName, inputOf, namesWithDevices, shownFeatures, unitOf } from './exposed-feature.ts'
 
 /** What the plugin shows to Home Assistant, and here. */
 export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
@@ -31,7 +31,8 @@ export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
 }
 
 function ExposedItem({ plugin, exposed, name }: { plugin: Plugin; exposed: Exposed; name: string }) {
-  const { type, area, features, component } = exposed.exposure
+  const { type, area, component } = exposed.exposure
+  const features = shownFeatures(exposed.exposure)
   const [only] = features
   const hint = [type.replaceAll('_', ' '), area].filter(Boolean).join(' · ')
   if (features.length === 1 && only !== undefined)
@@ -78,17 +79,18 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
   const value = state[feature]
 
   const isButton = exposure.component === 'button'
+  const isOnlySet = isButton || !exposure.features.includes(feature)
 
   async function set(next: unknown): Promise<boolean | undefined> {
     const path = `/exposures/${encodeURIComponent(id)}/${encodeURIComponent(feature)}`
-    const isTaken = await setValue(plugin.id, path, next, { everyOne: isButton })
-    if (isTaken === true && isButton) tell(`${exposure.name} is pressed.`)
+    const isTaken = await setValue(plugin.id, path, next, { everyOne: isOnlySet })
+    if (isTaken === true && isOnlySet) tell(`${exposure.name} ${isButton ? 'is pressed' : 'has been told'}.`)
     return isTaken
   }
 
   return (
     <>
-      {isButton || input?.kind === 'choice' ? null : (
+      {isOnlySet || input?.kind === 'choice' ? null : (
         <output class="value">
           {breakable(stateText(value))}{' '}
           {value === null || value === undefined ? '' : unitOf(exposure, feature)}

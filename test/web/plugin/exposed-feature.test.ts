@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/plugin/exposure.ts'
-import { featureName, inputOf, namesWithDevices, unitOf } from '../../../src/web/plugin/exposed-feature.ts'
+import {
+  featureName,
+  inputOf,
+  namesWithDevices,
+  shownFeatures,
+  unitOf,
+} from '../../../src/web/plugin/exposed-feature.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
   const features = Object.keys(featuresOf(component))
@@ -43,6 +49,9 @@ const cases: [exposure: Exposure, feature: string, input: unknown][] = [
   [exposed('fan', { options }), 'oscillation', 'switch'],
   [exposed('fan', { options }), 'preset_mode', ['choice', options]],
   [exposed('event'), 'event', undefined],
+  [exposed('lock'), 'state', ['choice', ['lock', 'unlock', 'open']]],
+  [exposed('lawn_mower', { features: ['activity'] }), 'command', ['buttons', ['Start', 'Pause', 'Dock']]],
+  [exposed('update', { features: ['installed_version'] }), 'install', ['buttons', ['Install']]],
 ]
 
 function described(exposure: Exposure, feature: string): unknown {
@@ -94,4 +103,9 @@ test('what belongs to a device is called by it, too, and one of its exposures sa
     'Front door: Contact',
     '0x2: Battery',
   ])
+})
+
+test('What can only be set is shown after what has a value', () => {
+  const vacuum = exposed('vacuum', { features: ['state', 'fan_speed'] })
+  assert.deepEqual(shownFeatures(vacuum), ['state', 'fan_speed', 'command'])
 })
