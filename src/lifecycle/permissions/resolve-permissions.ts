@@ -89,7 +89,6 @@ const plainIPv6 = /^[0-9a-fA-F]*:[0-9a-fA-F.]*:[0-9a-fA-F:.]*$/
 
 /** The hosts of all addresses in a configured value, or the host that it is; any port of theirs. */
 export function hostsIn(value: unknown): string[] {
-  if (Array.isArray(value)) return value.flatMap(hostsIn)
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(hostsIn)
   if (typeof value !== 'string') return []
   const text = value.trim()
@@ -97,7 +96,7 @@ export function hostsIn(value: unknown): string[] {
     const [host] = hostOf(authority.slice(authority.lastIndexOf('@') + 1))
     return host === undefined ? [] : [host]
   })
-  return addresses.length > 0 || text.includes('://') ? addresses : hostOf(text)
+  return text.includes('://') ? addresses : hostOf(text)
 }
 
 /** As a pattern: an IPv6 address in brackets. */

@@ -13,6 +13,8 @@ const config = {
     { from: '', to: 'out/3', targets: [{ name: 't1' }, { name: 't2' }], plugin: '@x/three:path' },
     { plugin: 'plugins.x.four.value' },
     { plugin: '*' },
+    { plugin: 'my plugins.x.five' },
+    { plugin: 'plugins.x.six/value' },
     'no row',
   ],
   empty: [],

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { environmentRefusal } from '../../../src/lifecycle/permissions/plugin-environment.ts'
+import {
+  createHostEnvironment,
+  environmentRefusal,
+} from '../../../src/lifecycle/permissions/plugin-environment.ts'
 
 /** `listed`: of the manifest, undefined without `permissions`; `named`: by the owner, undefined when not set. */
 const cases: [
@@ -15,6 +18,7 @@ const cases: [
   ['API_KEY', ['API_*'], undefined, true],
   ['API_KEY', ['*'], undefined, true],
   ['API_KEY', ['API'], undefined, false],
+  ['API_KEY', ['KEY*'], undefined, false],
   ['API_KEY', ['API_KEY_*'], undefined, false],
   ['API_KEY', ['api_key'], undefined, false],
   ['API_KEY', undefined, [], false],
@@ -40,7 +44,7 @@ const cases: [
     'Path',
     'host_token',
   ].map((name): [string, string[], string[], boolean] => [name, [name, '*'], [name, '*'], false]),
-  ...['HOSTNAME', 'PATHS', 'HOMEASSISTANT_URL', 'USERNAME', 'NODERED', 'LDAP_URL', 'SSHD'].map(
+  ...['HOSTNAME', 'PATHS', 'HOMEASSISTANT_URL', 'USERNAME', 'NODERED', 'LDAP_URL', 'SSHD', 'GHOST_URL'].map(
     (name): [string, undefined, string[], boolean] => [name, undefined, ['*'], true],
   ),
 ]
@@ -64,4 +68,9 @@ test('a refusal says all that would allow it', () => {
     never,
     "no plugin may read the environment variable HOME, which is the system's or the host's own",
   )
+})
+
+test('what no variable is called is not read, though every object of JavaScript has it', () => {
+  const environment = createHostEnvironment({ API_KEY: 'canary' }, undefined)({})
+  assert.deepEqual([environment.read('API_KEY'), environment.read('constructor')], ['canary', undefined])
 })

@@ -37,6 +37,7 @@ const hosts: [had: string, has: string, isMore: boolean][] = [
   ['*.example', '*.a.example', false],
   ['*.example', 'example', true],
   ['*.example', 'evilexample', true],
+  ['*.example', 'a.example.evil', true],
   ['*.example', '*.Example', false],
   ['*.example', '*.other', true],
   ['*.a.example', '*.example', true],
@@ -86,6 +87,7 @@ const others: [had: Permissions, has: Permissions, more: string[]][] = [
   [{ mqtt: { publish: ['${config.nothing}/#'] } }, { mqtt: { publish: ['a'] } }, ['publish a']],
   // A filter's asterisk is a name like others.
   [{ mqtt: { publish: ['*'] } }, { mqtt: { publish: ['a'] } }, ['publish a']],
+  [{ mqtt: { subscribe: ['*'] } }, { mqtt: { subscribe: ['a'] } }, ['subscribe a']],
   [{ mqtt: { subscribe: ['a/+'] } }, { mqtt: { publish: ['a/b'] } }, ['publish a/b']],
   // A kind says nothing of another one.
   [{ plugins: ['*'] }, { hosts: ['a.example'] }, ['host a.example']],
@@ -110,7 +112,7 @@ test('a plugin that may do everything is given nothing more, but for what it set
   const has: Permissions = {
     hosts: ['*'],
     plugins: ['*'],
-    mqtt: { publish: ['a/#', 'host/plugins/+/+/controls/+/set'], subscribe: ['#'] },
+    mqtt: { publish: ['a/#', 'host/plugins/+/+/controls/+/set'], subscribe: ['#', 'host/#'] },
     environment: ['KEY'],
   }
   assert.deepEqual(added(null, has), ['publish host/plugins/+/+/controls/+/set', 'environment KEY'])
@@ -135,4 +137,25 @@ test('what is gone is told as the manifest had it, and of a plugin that was not 
     ],
     removed: [],
   })
+})
+
+test('a version that is led elsewhere by what its settings say, as by another default, is told of', () => {
+  const reference = ['${config.to}']
+  const lists: Permissions[] = [
+    { hosts: reference },
+    { plugins: reference },
+    { serial: reference },
+    { discovery: reference },
+    { mqtt: { publish: reference } },
+    { mqtt: { subscribe: reference } },
+  ]
+  for (const permissions of lists) {
+    const led = (to: string) => ({
+      permissions,
+      config: { to: permissions.plugins === undefined ? to : `@x/${to}` },
+      variables: [],
+    })
+    const { added, removed } = permissionChanges(led('one'), led('two'))
+    assert.deepEqual([added.length, removed.length], [1, 1], JSON.stringify(permissions))
+  }
 })

@@ -18,6 +18,7 @@ const hosts: [pattern: string, host: string, port: number, matches: boolean][] =
   ['*.example.com', 'a.b.example.com', 80, true],
   ['*.example.com', 'example.com', 80, false],
   ['*.example.com', 'evilexample.com', 80, false],
+  ['*.example.com', 'a.example.com.evil.net', 80, false],
   ['evil.net', 'evil.net/x.example.com', 80, false],
   ['*', 'anything.net', 1, true],
   ['*:443', 'anything.net', 80, false],
@@ -43,6 +44,16 @@ const configured: [value: unknown, hosts: string[]][] = [
   ['meter.local', ['meter.local']],
   ['meter.local:1502', ['meter.local']],
   ['fe80::1', ['[fe80::1]']],
+  [' meter.local\n', ['meter.local']],
+  ['HTTP://METER.local/x', ['meter.local']],
+  // What a request is sent to stands behind the last one.
+  ['http://user:p@good.example@evil.net/', ['evil.net']],
+  ['http://a%b/ http://b.example/', ['b.example']],
+  ['meter.local and more', []],
+  ['see fe80::1', []],
+  ['fe80::1 and more', []],
+  [null, []],
+  [[null, 'a.example'], ['a.example']],
   ['a = http://one.example/x power; b = https://two.example/y', ['one.example', 'two.example']],
   ['one: http://a.example\ntwo: home/phone', ['a.example']],
   [
@@ -149,6 +160,19 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
     [undefined, undefined, undefined],
   )
   assert.equal(told.length, 6)
+})
+
+test('what is listed is allowed, and what only looks like it is not', () => {
+  const { guard, told } = guardOf({
+    hosts: ['a.example'],
+    plugins: ['@x/*'],
+    serial: ['/dev/ttyUSB0'],
+    discovery: ['_hue._tcp'],
+  })
+  const allowed = [guard.connect('a.example', 80), guard.use('@x/one'), guard.serial('/dev/ttyUSB0')]
+  assert.deepEqual([...allowed, guard.discover('_hue._tcp'), told.length], [...Array(4).fill(undefined), 0])
+  const refused = [guard.connect('b.example', 80), guard.use('@xy/one'), guard.serial('/dev/ttyUSB01')]
+  assert.ok([...refused, guard.discover('_hue._tcp2')].every((why) => why !== undefined))
 })
 
 test('each refusal of a topic is told, and a guard that is made for other permissions answers by those', () => {
