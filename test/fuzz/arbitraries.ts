@@ -234,4 +234,4 @@ export function brokenText(value: fc.Arbitrary<unknown>): fc.Arbitrary<Buffer> {
 }
 
 export const bytes = (): fc.Arbitrary<Buffer> =>
-  fc.uint8Array({ maxLength: 300 }).map((array) => Buffer.from(array))
+  fc.uint8Array({ maxLength: 300, size: 'max' }).map((array) => Buffer.from(array))

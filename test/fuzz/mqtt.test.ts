@@ -207,7 +207,7 @@ test('any packets on the raw port are answered or cut off, and other clients not
         return changed
       }),
     fc
-      .tuple(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 100 }))
+      .tuple(fc.integer({ min: 0, max: 255 }), fc.uint8Array({ maxLength: 100, size: 'max' }))
       .map(([type, rest]) => Buffer.from([type, rest.length, ...rest])),
   )
   const chunks = fc.tuple(fc.boolean(), fc.array(packet, { minLength: 1, maxLength: 4 }))

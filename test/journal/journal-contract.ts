@@ -166,7 +166,7 @@ export function journalContract(name: string, stage: JournalStage): void {
     )
     await fc.assert(
       fc.asyncProperty(
-        fc.array(anyStep, { minLength: 1, maxLength: 25 }),
+        fc.array(anyStep, { minLength: 1, maxLength: 25, size: 'max' }),
         fc.boolean(),
         async (steps: (Fact[] | 'restart')[], isSecret) => {
           const open = await stage(context, isSecret ? { vault } : {})

@@ -341,7 +341,7 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
   const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => undefined)
   await fc.assert(
     fc.asyncProperty(
-      fc.array(anyStep, { minLength: 1, maxLength: 30 }),
+      fc.array(anyStep, { minLength: 1, maxLength: 30, size: 'max' }),
       fc.boolean(),
       async (steps, secret) => {
         const encryption = secret ? { vault } : {}

@@ -102,7 +102,7 @@ test('law: a start from the checkpoint is a start from the first event, whatever
   )
   await fc.assert(
     fc.asyncProperty(
-      fc.array(step, { minLength: 1, maxLength: 60 }),
+      fc.array(step, { minLength: 1, maxLength: 60, size: 'max' }),
       fc.constantFrom(300, 1_500, 100_000),
       fc.boolean(),
       async (steps, bytes, secret) => {
@@ -318,7 +318,7 @@ test('a checkpoint with any byte flipped, cut off or of another journal is throw
       return damaged
     }),
     fc.nat(whole.length - 1).map((length) => whole.subarray(0, length)),
-    fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
+    fc.uint8Array({ maxLength: 300, size: 'max' }).map((bytes) => Buffer.from(bytes)),
   )
   await fc.assert(
     fc.asyncProperty(contents, async (content) => {

@@ -187,7 +187,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
     fc.option(fc.constant('failed'), { nil: undefined }).map((error): Step => ['answer', error]),
     fc.integer({ min: 0, max: 400 }).map((time): Step => ['wait', time]),
   ),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 )
 
 test('§5 whatever is done to it, one run at a time, each failure told once, and a stop leaves no timer', () => {

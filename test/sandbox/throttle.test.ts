@@ -8,7 +8,7 @@ import { createManualClock } from '../helpers/manual-clock.ts'
 
 const window = 100
 /** Pauses between offers, in milliseconds. */
-const pauses = fc.array(fc.integer({ min: 0, max: 250 }), { maxLength: 60 })
+const pauses = fc.array(fc.integer({ min: 0, max: 250 }), { maxLength: 60, size: 'max' })
 
 function run(pausesBefore: readonly number[], trailing: boolean) {
   const clock = createManualClock(0)

@@ -190,7 +190,7 @@ test('law: of hosts that write at once, in whatever order, only the last holder 
     waits: fc.boolean(),
   })
   await fc.assert(
-    fc.asyncProperty(fc.array(anyAct, { maxLength: 25 }), async (acts) => {
+    fc.asyncProperty(fc.array(anyAct, { maxLength: 25, size: 'max' }), async (acts) => {
       const { host } = await createFleet(context)
       const hosts = [await host(1), await host(2), await host(3)]
       let number = 0

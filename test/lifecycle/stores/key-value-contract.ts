@@ -169,7 +169,7 @@ export function keyValueContract(
       { weight: 1, arbitrary: fc.constantFrom('restart' as const, 'remove' as const) },
     )
     await fc.assert(
-      fc.asyncProperty(fc.array(anyStep, { maxLength: 60 }), async (steps) => {
+      fc.asyncProperty(fc.array(anyStep, { maxLength: 60, size: 'max' }), async (steps) => {
         const { open } = await stage(context)
         const model = new Map<string, KeyValueEntry>()
         let stores = await open()

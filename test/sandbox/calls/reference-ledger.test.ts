@@ -64,7 +64,7 @@ test('whatever is handed over and released: what was sent is what is dropped, an
     handle: fc.integer({ min: 1, max: 3 }),
   })
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
+    fc.property(fc.array(step, { maxLength: 40, size: 'max' }), (steps) => {
       const { ledger, dropped } = ledgerOf(0, 1, 2)
       const held = new Map<string, number>()
       const sent = new Map<string, number>()

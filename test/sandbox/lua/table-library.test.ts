@@ -33,7 +33,7 @@ describe('the table library', () => {
       fc.record({ kind: fc.constant('remove'), at: fc.nat(8), value: fc.constant(0) }),
     )
     fc.assert(
-      fc.property(fc.array(step, { maxLength: 30 }), (steps) => {
+      fc.property(fc.array(step, { maxLength: 30, size: 'max' }), (steps) => {
         const model: number[] = []
         const lines = steps.flatMap(({ kind, at, value }) => {
           if (kind === 'insert') {

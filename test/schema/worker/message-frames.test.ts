@@ -14,7 +14,7 @@ function readAll(bytes: Uint8Array): Frame[] {
   return frames
 }
 
-const name = fc.string({ unit: 'grapheme', maxLength: 40 })
+const name = fc.string({ unit: 'grapheme', maxLength: 40, size: 'max' })
 const written = fc.record({
   kind: fc.constantFrom('event', 'message', 'log', 'object', 'sensor', 'control', 'exposed'),
   name,
@@ -32,7 +32,7 @@ const written = fc.record({
 
 test('what is written is read again, in order, whatever has been taken before', () => {
   fc.assert(
-    fc.property(fc.array(fc.array(written, { maxLength: 20 }), { maxLength: 4 }), (batches) => {
+    fc.property(fc.array(fc.array(written, { maxLength: 20, size: 'max' }), { maxLength: 4 }), (batches) => {
       const writer = createFrameWriter()
       for (const batch of batches) {
         const lengths = batch.map(({ kind, name, payload, ...more }) =>
