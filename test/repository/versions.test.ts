@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  canAgree,
   hostSupports,
   isNewer,
   isPrerelease,
@@ -22,6 +23,7 @@ test('a version is newer by its numbers, and a prerelease is older than its rele
   }
   assert.equal(isNewer('1.0.0+b', '1.0.0+a'), false)
   assert.equal(isNewer('soon', '1.0.0'), false)
+  assert.equal(isNewer('1.0.0', 'soon'), false)
   assert.equal(isNewer('99999999999999999999.0.0', '1.0.0'), false)
 })
 
@@ -49,6 +51,7 @@ test('a leading v makes no other version', () => {
   assert.equal(isSameVersion('1.2.3+a', '1.2.3+b'), false)
   assert.equal(isSameVersion('soon', 'soon'), true)
   assert.equal(isSameVersion('soon', '1.0.0'), false)
+  assert.equal(isSameVersion('1.0.0', 'soon'), false)
 })
 
 test('a range takes prereleases for what they are', () => {
@@ -68,6 +71,20 @@ test('a range takes prereleases for what they are', () => {
   ])
 })
 
+test('two ranges agree where a version lies in both, of those before a release as well', () => {
+  const table: [left: string, right: string, agree: boolean][] = [
+    ['^1.2.0', '>=1.5.0 <3', true],
+    ['^1.2.0', '^2.0.0', false],
+    ['>=1.3.0beta', '^1.2.0', true],
+    ['1.x', '>=1.0.0-beta.1 <1.0.0', true],
+    ['^1.0.0', '>=1.0.0-beta.1 <1.0.0', false],
+  ]
+  assert.deepEqual(
+    table.map(([left, right]) => [left, right, canAgree(left, right)]),
+    table,
+  )
+})
+
 test('a host supports what asks for its version or an older one', () => {
   const cases: [string, string, boolean][] = [
     ['1.0.0', '1.0.0', true],
@@ -80,6 +97,7 @@ test('a host supports what asks for its version or an older one', () => {
     ['1.2.0-beta.2', '1.2.0-beta.1', false],
     ['1.2.0-beta.1', '1.2.0', true],
     ['soon', '1.2.0', false],
+    ['1.2.0', 'soon', false],
   ]
   for (const [needed, host, expected] of cases) {
     assert.equal(hostSupports(needed, host), expected, `${needed} on ${host}`)

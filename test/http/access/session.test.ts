@@ -303,6 +303,12 @@ test('with encryption the cookie is bound to this host', () => {
   assert.match(cookies.of('x', true), /^__Host-lupine-session-3000=x; .*; SameSite=Strict; Secure$/)
   assert.equal(cookies.idIn('__Host-lupine-session-3000=x', true), 'x')
   assert.equal(cookies.idIn('lupine-session-3000=x', true), undefined)
+  // Of two of one name the first has the longer path: the other may be that of another host, at the root.
+  assert.equal(cookies.idIn('a=b; __Host-lupine-session-3000=x; __Host-lupine-session-3000=y', true), 'x')
+  assert.equal(cookies.idIn('lupine-session-3000=y; __Host-lupine-session-3000=x', false), 'x')
+  // A browser refuses the other name with a path.
+  const below = createSessionCookies({ port: () => 3000, path: '/lupine/' })
+  assert.match(below.of('x', true), /^__Secure-lupine-session-3000=x; Path=\/lupine\/; .*; Secure$/)
 })
 
 test('without a token nobody needs to log in', async (context) => {

@@ -7,6 +7,8 @@ test('If-Match takes revisions in quotes, weak ones, lists and *', () => {
     '"5"': ['5'],
     'W/"5"': ['5'],
     '*': '*',
+    ' * ': '*',
+    [Array(32).fill('"1"').join()]: Array(32).fill('1'),
     '"5", W/"6"': ['5', '6'],
     '"abc"': ['abc'],
     '""': [''],
@@ -35,6 +37,9 @@ test('the revision to expect is the one tag, or that of a list which is the pres
   for (const [header, revision] of [
     ['"5", "6"', 7],
     ['"abc"', 7],
+    ['"5x"', 5],
+    ['"x5"', 5],
+    ['"undefined"', undefined],
     ['"5", "6"', undefined],
   ] as const) {
     await assert.rejects(expectedRevision(header, at(revision)), { code: 'revision_conflict' }, header)
