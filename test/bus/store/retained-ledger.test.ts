@@ -60,6 +60,21 @@ const cases: [title: string, steps: Step[], left: Record<string, Publisher>][] =
     { b: one },
   ],
   [
+    'what is cleared makes as much room as it took, beside what stays',
+    [
+      ['a', 9, one, true],
+      ['b', 9, one, true],
+      ['a', 0],
+      ['c', 10, one, false],
+      ['c', 9, one, true],
+      ['d', 29, here, true],
+      ['d', 0],
+      ['e', 29, here, true],
+      ['f', 19, there, true],
+    ],
+    { b: one, c: one, e: here, f: there },
+  ],
+  [
     'what another one overwrites is the other one’s, and makes room',
     [
       ['a', 19, one, true],
