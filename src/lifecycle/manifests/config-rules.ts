@@ -109,9 +109,9 @@ function checkField(field: Field, given: unknown, path: string, environment: Plu
   }
   if (value === null) return { ...own, value: undefined }
   const filled = checkGiven(field, value, path, environment)
-  const wrong = found.value === undefined ? [] : filled.errors
+  // Nobody has given it here, so it can be saved all the same.
   return {
-    ...joined([own, { ...filled, errors: [], missing: [...filled.missing, ...wrong] }]),
+    ...joined([own, { ...filled, errors: [], missing: [...filled.missing, ...filled.errors] }]),
     value: filled.value,
   }
 }
