@@ -28,7 +28,6 @@ export function isOfType(value: unknown, type: FieldType | null): boolean {
 
 /** Completes "must be". */
 export function typeWords(type: FieldType | null): string {
-  if (type === null) return 'a value'
   if (type === 'integer') return 'a whole number'
   const kind = kindOf(type)
   return kind === 'object' ? 'an object' : `a ${kind ?? 'value'}`

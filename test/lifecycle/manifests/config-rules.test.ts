@@ -101,9 +101,15 @@ test('a default is brought to the type of its field, or is none', () => {
     [{ type: 'number', default: true }, null],
     [{ type: 'boolean', default: 'true' }, true],
     [{ type: 'boolean', default: 'Off' }, false],
+    [{ type: 'boolean', default: ' YES ' }, true],
+    ...['offline', 'x0', 'yesterday', 'x1'].map((text): [ConfigDefinition, null] => [
+      { type: 'boolean', default: text },
+      null,
+    ]),
     [{ type: 'boolean', default: 'maybe' }, null],
     [{ type: 'boolean', default: false }, false],
     [{ type: 'string', default: 5 }, '5'],
+    [{ type: 'string', default: true }, 'true'],
     [{ type: 'string', default: '' }, ''],
     [{ type: 'string', default: [1] }, null],
     [{ default: '5' }, '5'],
@@ -111,6 +117,9 @@ test('a default is brought to the type of its field, or is none', () => {
     [{ enum: [1, 5], default: 5 }, 5],
     [{ default: { a: 1 } }, { a: 1 }],
     [{ type: 'number', default: null }, null],
+    [{ type: 'object', default: '{"a":1}' }, { a: 1 }],
+    [{ type: 'object', default: '[1]' }, null],
+    [{ type: 'object', default: [1] }, null],
     [{}, null],
   ]
   for (const [definition, expected] of cases) {
