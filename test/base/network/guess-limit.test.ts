@@ -55,6 +55,22 @@ test('an address is cut off for a minute, this machine for a second, and IPv6 by
   assert.equal(limit.wait('198.51.100.1'), 0)
 })
 
+test('whoever guesses in the network of this machine does not cut it off, nor this machine its network', () => {
+  const own = '2001:db8:1:2:0:0:0:1'
+  const limit = createGuessLimit({
+    clock: createManualClock(),
+    warn: () => undefined,
+    isOwnAddress: (address) => address === own,
+  })
+  const guess = (address: string): void => {
+    for (let count = 0; count < wrongTriesAllowed; count += 1) limit.wrong(address)
+  }
+  guess('2001:db8:1:2::1')
+  assert.deepEqual(['2001:db8:1:2::1', '2001:db8:1:2::9'].map(limit.wait), [ownCutOffTime, 0])
+  guess('2001:db8:1:2::9')
+  assert.deepEqual(['2001:db8:1:2::1', '2001:db8:1:2::9'].map(limit.wait), [ownCutOffTime, cutOffTime])
+})
+
 test('what is longer ago than five minutes does not count', () => {
   const { limit, wrong, clock } = limitAt()
   wrong('198.51.100.1', wrongTriesAllowed - 1)

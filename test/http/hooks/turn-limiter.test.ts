@@ -29,3 +29,13 @@ test('so many begin in a turn of the event loop, the others in the next ones, in
   await Promise.resolve()
   assert.equal(begun.at(-1), 8, 'nobody is before it, so it begins at once')
 })
+
+test('where one may begin in a turn, the next one does in the next turn', async () => {
+  const turns: (() => void)[] = []
+  const limiter = createTurnLimiter(1, (turn) => turns.push(turn))
+  await limiter.pass()
+  const next = limiter.pass()
+  assert.equal(turns.length, 1)
+  turns[0]?.()
+  await next
+})
