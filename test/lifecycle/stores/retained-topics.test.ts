@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { copyFile, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
@@ -15,7 +15,7 @@ import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 /** What a plugin retained stays when it is unloaded, and goes when it is uninstalled. */
 
-const [one, two] = ['@a/one', '@a/two']
+const [one, two, three] = ['@a/one', '@a/two', '@a/three']
 
 type Entry = ReturnType<Bus['retainedByPlugins']> extends Iterable<infer One> ? One : never
 
@@ -86,6 +86,28 @@ test('what plugins retained is known to the next run, and only a changed set of 
   await second.clear(one)
   assert.deepEqual(state.cleared, ['y'])
   await second.close()
+  assert.deepEqual((await start()).plugins(), [two])
+})
+
+test('a topic that was cleared and is retained again is known, one that is another’s now is not, nor a list that is damaged or of another plugin', async (context) => {
+  const { state, start, folder } = await createStage(context)
+  const first = await start()
+  first.take(one, 'y', 5)
+  first.take(two, 'z', 5)
+  await first.release(two)
+  first.take(three, 'z', 5)
+  for (const payload of [5, 0, 5]) {
+    first.take(one, 'x', payload)
+    await first.release(one)
+  }
+  await first.close()
+  state.notTheirs.add('y')
+  const second = await start()
+  assert.deepEqual([one, two, three].map(second.entries), [[['x', 5]], [], [['z', 5]]])
+  await second.close()
+  const [ofOne = '', ofThree = ''] = (await readdir(folder)).sort().map((name) => join(folder, name))
+  await copyFile(ofOne, ofThree)
+  await writeFile(ofOne, 'damaged')
   assert.deepEqual((await start()).plugins(), [two])
 })
 
