@@ -41,6 +41,10 @@ test('a reference leads to a member, and to each row, one entry a row and none f
     ['${config.rules[]}', ['no row']],
     ['${config.broker.nothing}', []],
     ['${config.__proto__.x}', []],
+    // What every object, text and list of JavaScript has is nothing that anybody has configured.
+    ['${config.broker.constructor.name}', []],
+    ['${config.url.length}', []],
+    ['${config.broker.topics.length}', []],
     ['plain/+', ['plain/+']],
   ]
   for (const [pattern, expected] of topics) {
@@ -50,6 +54,8 @@ test('a reference leads to a member, and to each row, one entry a row and none f
     resolved({ hosts: ['${config.rules[].url}', '${config.broker.host}', '${config.url}'] }).hosts,
     ['a.example', 'broker.example', 'one.example'],
   )
+  // A text has neither rows nor a first one.
+  assert.deepEqual(resolved({ hosts: ['${config.broker.host[]}', '${config.broker.host[0]}'] }).hosts, [])
   assert.deepEqual(resolved({ plugins: ['${config.rules[].plugin}', '@y/*'] }).plugins, [
     '@x/one',
     '@x/two',
@@ -57,6 +63,24 @@ test('a reference leads to a member, and to each row, one entry a row and none f
     '@x/four',
     '@y/*',
   ])
+})
+
+test('of lists within rows each row has its own', () => {
+  const nested = {
+    rooms: [
+      { name: 'hall', lamps: [{ id: 'a' }, { id: 'b' }] },
+      { name: 'attic', lamps: [{ id: 'c' }] },
+      { name: 'cellar', lamps: [] },
+    ],
+  }
+  assert.deepEqual(
+    resolvePermissions(
+      { mqtt: { publish: ['${config.rooms[].lamps[].id}/${config.rooms[].name}'] } },
+      nested,
+      'host',
+    ).publish,
+    ['a/hall', 'b/hall', 'c/attic'],
+  )
 })
 
 test('a manifest that pairs lists with one another gets no endless number of entries', () => {
