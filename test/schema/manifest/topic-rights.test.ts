@@ -23,6 +23,7 @@ const publishing: [topic: string, allowed: boolean][] = [
   ['homeassistant/device/x/config', true],
   ['other/host/status', true],
   ['$share/x', true],
+  ['other/$SYS/x', true],
   ['host/plugins/@a/b/controls/lamp/set', true],
   ['host/plugins/@a/b/exposed/lamp/brightness/set', true],
   ['host/plugins/@a/b/exposed/lamp', false],
@@ -81,6 +82,7 @@ test('Subscribing is free, except to the broker’s internals and to what is no 
 
 test('A wildcard in the first level means no topic that begins with a dollar sign', () => {
   assert.equal(mayReceive('#', '$SYS/x'), false)
+  assert.equal(mayReceive('$SYS/#', '$SYS/x'), false)
   assert.equal(mayReceive('#', '$other'), false)
   assert.equal(mayReceive('$other', '$other'), true)
   assert.equal(mayReceive('#', 'x'), true)
