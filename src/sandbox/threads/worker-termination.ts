@@ -2,31 +2,47 @@ import { setFlagsFromString } from 'node:v8'
 import type { Worker } from 'node:worker_threads'
 
 /**
- * V8 compiles what is hot in threads of its own, and goes on with it while Node takes a worker apart. When such a
- * compilation needs memory then, it may ask for the next step of the garbage collector, of a worker that Node does not know
- * any more, and Node 20 ends the whole process (`Assertion failed: (data.first) != nullptr`). Such steps belong to
- * incremental marking, so none of it begins there while a worker ends: a few milliseconds, in which a collection that is due
- * comes a little later or in one piece. The flag is one of the process, and read each time. With Node 22, 24 and 26 that end
- * was not seen, and they must not have the flag off: a step that was asked for before would end their process.
+ * V8 compiles what is hot in threads of its own, and goes on with it while Node takes a worker apart. Such a compilation needs
+ * memory for the strings that it joins, and where the next collection is near it posts a task for it to a worker that Node may
+ * not know any more. Node 20 ends the whole process then (`Assertion failed: (data.first) != nullptr`). Node 22, 24 and 26 look
+ * up where such tasks go when the worker starts, and drop what comes too late.
+ *
+ * So while a worker ends V8 posts no tasks of incremental marking, and where it was busy, so that V8 may still compile, takes
+ * the next step of marking to be due at any time: a compilation may then take memory beyond the limit of the next collection,
+ * where it would else post a request for one. The latter costs whoever allocates in these milliseconds a collection before its
+ * time. V8 11.3 reads each flag in one place, each time: `IncrementalMarkingJob::ScheduleTask`, `Heap::IncrementalMarkingLimitReached`.
+ * What is left: a heap that has taken seven eighths of its maximum asks for a collection all the same, and a worker that V8
+ * itself ends for want of memory is gone before anybody hears of it.
+ *
+ * Marking as a whole stays on. `--no-incremental-marking` takes concurrent marking along, which does not come back with it, and
+ * the process crashes when a worker marks just then.
  */
 const isNeeded = process.versions.node.startsWith('20.')
-const flag = 'incremental-marking'
+const noTasks = createFlag('--no-incremental-marking-task', '--incremental-marking-task')
+const alwaysDue = createFlag('--stress-incremental-marking', '--no-stress-incremental-marking')
 
-/** Workers that are ending. */
-let ending = 0
-
-/** Ends a worker at once, whatever it does; resolves when nothing of it is left. */
-export async function terminateWorker(worker: Worker): Promise<void> {
-  if (!isNeeded) {
-    await worker.terminate()
-    return
+/** A flag of the process that is other than usual while at least one asks for it. */
+function createFlag(other: string, usual: string): { ask(): void; release(): void } {
+  let asking = 0
+  return {
+    ask() {
+      asking += 1
+      if (asking === 1) setFlagsFromString(other)
+    },
+    release() {
+      asking -= 1
+      if (asking === 0) setFlagsFromString(usual)
+    },
   }
-  ending += 1
-  if (ending === 1) setFlagsFromString(`--no-${flag}`)
+}
+
+/** Ends a worker at once, whatever it does; resolves when nothing of it is left. `wasBusy`: it has computed just before. */
+export async function terminateWorker(worker: Worker, { wasBusy }: { wasBusy: boolean }): Promise<void> {
+  const flags = isNeeded ? [noTasks, ...(wasBusy ? [alwaysDue] : [])] : []
+  for (const flag of flags) flag.ask()
   try {
     await worker.terminate()
   } finally {
-    ending -= 1
-    if (ending === 0) setFlagsFromString(`--${flag}`)
+    for (const flag of flags) flag.release()
   }
 }

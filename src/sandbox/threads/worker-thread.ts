@@ -23,6 +23,9 @@ import { terminateWorker } from './worker-termination.ts'
 /** Characters that a worker may write to its standard streams at a time; plugins have no way to do it. */
 const outputLimit = 2_000
 
+/** Share of the time between signs of life, 0 to 1, up to which V8 has nothing to compile for a worker. */
+const idleLoad = 0.05
+
 /** What hears of one isolate in a worker. */
 export interface IsolateListener {
   receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' }>): void
@@ -139,10 +142,14 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   }
 
   function measure(memory: number | undefined): void {
-    const now = worker.performance.eventLoopUtilization()
-    const { utilization } = worker.performance.eventLoopUtilization(now, measured)
-    measured = now
-    usage = { memory: memory ?? null, load: Number.isFinite(utilization) ? utilization : null }
+    const load = loadSinceMeasured()
+    measured = worker.performance.eventLoopUtilization()
+    usage = { memory: memory ?? null, load }
+  }
+
+  function loadSinceMeasured(): number | null {
+    const { utilization } = worker.performance.eventLoopUtilization(measured)
+    return Number.isFinite(utilization) ? utilization : null
   }
 
   function die(error: IsolateError): void {
@@ -156,7 +163,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   function close(): Promise<void> {
     gone = true
     heartbeat.stop()
-    exited ??= Promise.all([terminateWorker(worker), requests.close()])
+    exited ??= Promise.all([
+      // A sign of life that had to wait comes when the worker has just ceased to be busy.
+      terminateWorker(worker, { wasBusy: Math.max(usage.load ?? 0, loadSinceMeasured() ?? 1) > idleLoad }),
+      requests.close(),
+    ])
     return exited.then(() => undefined)
   }
 
