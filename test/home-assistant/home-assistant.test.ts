@@ -136,6 +136,18 @@ test('Every way in which a plugin ends clears its device', async (t) => {
   }
 })
 
+test('A plugin that is on and not loaded at the start, as in safe mode, stays a device', async (t) => {
+  const bus = await startBus(t)
+  const before = await stage(t, { [lamp]: exposing({ a: sensor }) }, bus)
+  await before.homeAssistant.start()
+  await before.published()
+  await before.homeAssistant.close()
+  const waiting = { plugin: pluginNamed(lamp, { state: 'unloaded', enabled: true }) }
+  const { homeAssistant, published } = await stage(t, { [lamp]: waiting }, bus)
+  await homeAssistant.start()
+  assert.deepEqual(await published(), [[topic, 'a:sensor']])
+})
+
 test('A reload with the same outcome says nothing, so that Home Assistant keeps the device', async (t) => {
   const { homeAssistant, published, become, change } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await homeAssistant.start()
