@@ -1,5 +1,6 @@
 import { choicesOf, type FeatureKind, featuresOf } from '../../schema/plugin/exposed-components.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
+import { dateTimeOf, readableText } from '../base/words.ts'
 import { type InputKind, numberInput } from '../parts/input-kind.ts'
 
 /** How a feature of something exposed is shown and set. Pure. */
@@ -62,6 +63,13 @@ export function unitOf({ component, unit }: Exposure, feature: string): string {
   if (feature === 'speed' || feature === 'position' || feature === 'tilt' || feature === 'current_humidity')
     return '%'
   return feature.endsWith('_temperature') ? (unit ?? '°C') : ''
+}
+
+/** The value of a feature as somebody reads it. */
+export function stateText({ deviceClass }: Exposure, value: unknown): string {
+  // As `os.time()` gives it, which Home Assistant is told as a time, too.
+  if (deviceClass === 'timestamp' && typeof value === 'number') return dateTimeOf(value * 1_000)
+  return typeof value === 'boolean' ? (value ? 'on' : 'off') : readableText(value)
 }
 
 /** `target_temperature` as people write it. */

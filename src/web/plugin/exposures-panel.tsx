@@ -1,12 +1,18 @@
 import type { Exposed, Plugin } from '../base/types.ts'
-import { readableText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
 import { ValueInput } from '../parts/value-input.tsx'
 import { useExposures } from '../store/exposures.ts'
 import { tell } from '../store/notices.ts'
-import { featureName, inputOf, namesWithDevices, shownFeatures, unitOf } from './exposed-feature.ts'
+import {
+  featureName,
+  inputOf,
+  namesWithDevices,
+  shownFeatures,
+  stateText,
+  unitOf,
+} from './exposed-feature.ts'
 
 /** What the plugin shows to Home Assistant, and here. */
 export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
@@ -92,15 +98,11 @@ function Feature({ plugin, exposed: { id, exposure, state }, feature, label }: F
     <>
       {isOnlySet || input?.kind === 'choice' ? null : (
         <output class="value">
-          {breakable(stateText(value))}{' '}
+          {breakable(stateText(exposure, value))}{' '}
           {value === null || value === undefined ? '' : unitOf(exposure, feature)}
         </output>
       )}
       {input === undefined ? null : <ValueInput label={label} input={input} value={value} onSet={set} />}
     </>
   )
-}
-
-function stateText(value: unknown): string {
-  return typeof value === 'boolean' ? (value ? 'on' : 'off') : readableText(value)
 }

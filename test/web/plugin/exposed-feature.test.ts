@@ -6,8 +6,10 @@ import {
   inputOf,
   namesWithDevices,
   shownFeatures,
+  stateText,
   unitOf,
 } from '../../../src/web/plugin/exposed-feature.ts'
+import { dateTimeOf } from '../../../src/web/base/words.ts'
 
 function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
   const features = Object.keys(featuresOf(component))
@@ -87,6 +89,15 @@ test('a feature has a name for people, and a unit where one is known', () => {
       unitOf(exposed('light'), 'brightness'),
     ],
     ['W', '', '°C', '%', ''],
+  )
+})
+
+test('a value is shown as people read it, and seconds since 1970 as the time that they are', () => {
+  const at = 1_777_620_600
+  assert.equal(stateText(exposed('sensor', { deviceClass: 'timestamp' }), at), dateTimeOf(at * 1_000))
+  assert.deepEqual(
+    [at, 0.1 + 0.2, 'on', true, false, null].map((value) => stateText(exposed('sensor'), value)),
+    ['1777620600', '0.3', 'on', 'on', 'off', '–'],
   )
 })
 
