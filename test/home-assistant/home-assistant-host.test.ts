@@ -61,8 +61,11 @@ async function next(
   }
 }
 
-const fact = (received: Collector<Received>, from: number, type: string) =>
-  next(received, from, ({ topic: at, text }) => at === 'host/lifecycle' && text.includes(`"type":"${type}"`))
+/** A fact of the plugin's. */
+const fact = (received: Collector<Received>, from: number, type: string) => {
+  const words = `"type":"${type}","plugin":"@fixtures/home"`
+  return next(received, from, ({ topic: at, text }) => at === 'host/lifecycle' && text.includes(words))
+}
 
 const isCleared = ({ topic: at, text }: Received): boolean => at === topic && text === ''
 const isShown = ({ topic: at, text }: Received): boolean => at === topic && text !== ''
@@ -207,7 +210,7 @@ return plugin
   const shown = await next(received, 0, isShown)
   await client.subscribeAsync('host/lifecycle', { qos: 1 })
   await client.publishAsync('test/hang', '')
-  await fact(received, shown.index, 'PluginLoaded","plugin":"@fixtures/home')
+  await fact(received, shown.index, 'PluginLoaded')
   assert.equal(received.all.some(isCleared), false)
 })
 

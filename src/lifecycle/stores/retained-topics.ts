@@ -60,6 +60,9 @@ export function createRetainedTopics(settings: {
   const entries = new Map<string, Entry>()
   /** The plugin of this host that retained something there last. */
   const owners = new Map<string, string>()
+  /** Files that go, one after the other. Never rejects. */
+  let forgetting = Promise.resolve()
+  let closed = false
 
   const pathOf = (plugin: string): string => join(folder, `${directoryName(identifierOf(plugin))}.json`)
 
@@ -102,12 +105,25 @@ export function createRetainedTopics(settings: {
     for (const each of [before, plugin]) if (each !== undefined) entries.get(each)?.file.changed()
   }
 
-  /** Nothing is left at the broker of what its file has. */
-  async function forget(plugin: string): Promise<void> {
-    const again = entries.get(plugin)
-    // Installed once more meanwhile: there is what it has retained since, and no more.
-    if (again !== undefined) again.file.changed()
-    else await files.rm(pathOf(plugin), { force: true })
+  function clearingFailed(plugin: string, error: unknown): void {
+    logger.warn('What an uninstalled plugin had retained could not be cleared', {
+      plugin,
+      error: messageOf(error),
+    })
+  }
+
+  /** Nothing is left at the broker of what its file has. Who hears of that after `close` leaves the file to the next host. */
+  function forget(plugin: string): Promise<void> {
+    forgetting = forgetting
+      .then(async () => {
+        if (closed) return
+        const again = entries.get(plugin)
+        // Installed once more meanwhile: there is what it has retained since, and no more.
+        if (again !== undefined) again.file.changed()
+        else await files.rm(pathOf(plugin), { force: true })
+      })
+      .catch((error: unknown) => clearingFailed(plugin, error))
+    return forgetting
   }
 
   async function read(name: string): Promise<void> {
@@ -166,23 +182,21 @@ export function createRetainedTopics(settings: {
       const topics = owned(plugin).map(([topic]) => topic)
       entries.delete(plugin)
       for (const topic of topics) owners.delete(topic)
-      const failed = (error: unknown): void =>
-        logger.warn('What an uninstalled plugin had retained could not be cleared', {
-          plugin,
-          error: messageOf(error),
-        })
       try {
         await entry.file.discard()
         const present = topics.filter((topic) => bus.mayBeRetainedBy(plugin, topic))
         await Promise.all(present.map((topic) => bus.publish(topic, '', { qos: 1, retain: true })))
-        // A broker that hangs must not keep the command: this host clears it all the same, or the next one.
-        if (bus.settled === undefined) await forget(plugin)
-        else void bus.settled().then(() => forget(plugin).catch(failed))
       } catch (error) {
-        failed(error)
+        clearingFailed(plugin, error)
+        return
       }
+      // A broker that hangs must not keep the command: this host clears it all the same, or the next one.
+      if (bus.settled === undefined) await forget(plugin)
+      else void bus.settled().then(() => forget(plugin))
     },
     async close() {
+      closed = true
+      await forgetting
       for (const { file } of entries.values()) {
         await file.flush()
         await file.discard()
