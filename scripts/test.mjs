@@ -51,10 +51,13 @@ function textOf(file) {
   return [text, ...parts.map((part) => readFileSync(part, 'utf8'))].join('\n')
 }
 
-/** Modules to run in this order, each in a process of its own, with the test files that they import: they are in `folder`. */
-function modulesOf(files, folder) {
+/**
+ * Modules to run in this order, each in a process of its own, with the test files that they import: they are in `folder`.
+ * `isShared`: files that may share a process do.
+ */
+function modulesOf(files, folder, isShared) {
   // The long ones measure what a process takes.
-  const isAlone = (file) => file.endsWith('.long.test.ts') || needsOwnProcess.test(textOf(file))
+  const isAlone = (file) => !isShared || file.endsWith('.long.test.ts') || needsOwnProcess.test(textOf(file))
   const sharing = files.filter((file) => !isAlone(file))
   const count = Math.ceil(sharing.length / filesInOneProcess)
   // Every so-and-so-many-th: the dear ones stand side by side in their folders, and take turns so.
@@ -74,10 +77,10 @@ function modulesOf(files, folder) {
  * Runs these files; the exit code, and what has failed: files, or all those of a process that ended in their midst, which
  * may be anybody's doing.
  */
-function run(files, concurrency) {
+function run(files, concurrency, { isShared = true } = {}) {
   const folder = mkdtempSync(join(tmpdir(), 'lupine-test-'))
   try {
-    const modules = modulesOf(files, folder)
+    const modules = modulesOf(files, folder, isShared)
     const { status } = spawnSync(
       process.execPath,
       [
@@ -139,7 +142,7 @@ if (status !== 0 && isWorthAnotherRun) {
       .map((file) => `  ${file}`)
       .join('\n')}\n`,
   )
-  const failedAgain = failed.filter((group) => run(group, 1).status !== 0)
+  const failedAgain = failed.filter((group) => run(group, 1, { isShared: false }).status !== 0)
   const unsteady = failed.filter((group) => !failedAgain.includes(group))
   if (unsteady.length > 0)
     console.log(`\nUnsteady (failed beside others, passed alone): ${unsteady.flat().join(', ')}`)

@@ -6,8 +6,10 @@ export const writeDelay = 500
 /** Writes something that changes often: a little later, once for all changes until then, and again if it fails. */
 export interface DelayedWrite {
   changed(): void
-  /** Writes what is waiting. False: it failed, and is tried again later. */
-  flush(): Promise<boolean>
+  /** Writes what is waiting; if that fails, it is tried again later. */
+  flush(): Promise<void>
+  /** Whether something is still to be written: it could not be, or has changed since. */
+  readonly isWaiting: boolean
   /** Nothing is written any more; resolves when a write that is under way has ended. */
   discard(): Promise<void>
 }
@@ -29,6 +31,8 @@ export function createDelayedWrite(
   let writing = Promise.resolve()
 
   async function attempt(): Promise<void> {
+    timer?.cancel()
+    timer = undefined
     if (!dirty) return
     dirty = false
     try {
@@ -47,7 +51,6 @@ export function createDelayedWrite(
   function schedule(): void {
     if (ended) return
     timer ??= clock.schedule(writeDelay, () => {
-      timer = undefined
       writing = writing.then(attempt).then(() => {
         if (dirty) schedule()
       })
@@ -60,12 +63,12 @@ export function createDelayedWrite(
       schedule()
     },
     async flush() {
-      timer?.cancel()
-      timer = undefined
       writing = writing.then(attempt)
       await writing
       if (dirty) schedule()
-      return !dirty
+    },
+    get isWaiting() {
+      return dirty
     },
     async discard() {
       ended = true

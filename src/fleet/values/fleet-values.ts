@@ -3,6 +3,7 @@ import type { Clock } from '../../base/time/clock.ts'
 import { createDelayedWrite, type DelayedWrite } from '../../base/files/delayed-write.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
+import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf } from '../../base/problem.ts'
 import { aliveEntries, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
@@ -28,6 +29,9 @@ export function createFleetValues(settings: {
   const { bucket, clock, logger, epochOf } = settings
   const stores = new Map<string, Store>()
   const tidying = new Set<Promise<void>>()
+  /** A plugin may be loaded again while it is still being loaded: two that take it under one epoch would each find the other in its way. */
+  const mutex = createKeyedMutex()
+  let closed = false
   /** Plugins whose values could not be written: it is told once. */
   const failing = new Set<string>()
 
@@ -39,6 +43,8 @@ export function createFleetValues(settings: {
       async () => {
         if ((await writeHeld()) === 'written') return
         if (stores.get(plugin)?.held === held) stores.delete(plugin)
+        // What was set meanwhile, too: nobody would end further tries.
+        void file.discard()
         logger.warn('Stored values were not written: another host has taken the plugin over', { plugin })
       },
       (error) => {
@@ -142,67 +148,78 @@ export function createFleetValues(settings: {
 
   async function release(plugin: string): Promise<void> {
     const store = stores.get(plugin)
+    await store?.file.flush()
     // What could not be written stays in memory, and is tried again while this host holds the plugin.
-    if ((await store?.file.flush()) === true && stores.get(plugin) === store) stores.delete(plugin)
+    if (store?.file.isWaiting === false && stores.get(plugin) === store) stores.delete(plugin)
+  }
+
+  async function open(
+    plugin: string,
+    report: ((sentence: string) => void) | undefined,
+  ): Promise<Record<string, KeyValueEntry>> {
+    await release(plugin)
+    const epoch = epochOf(plugin)
+    if (epoch === undefined) throw new StoreRefusedError(`This host does not hold ${plugin}.`)
+    const old = stores.get(plugin)
+    const attempts = new Map<string, FoundRecord | undefined>()
+    const { before, taken } = await trying(() => take(plugin, epoch, attempts, report))
+    let entries: Map<string, KeyValueEntry>
+    const isOwn = before !== undefined && old?.held.isOwn(before.revision, before.record) === true
+    if (old !== undefined) {
+      stores.delete(plugin)
+      await old.file.discard()
+    }
+    if (old !== undefined && isOwn) {
+      // Nobody has written meanwhile: what is in memory is newer.
+      entries = new Map(old.held.entries)
+    } else {
+      entries = await read(plugin, taken, report)
+      tidy(plugin, taken)
+    }
+    // Nobody would end its writes any more.
+    if (closed) throw new StoreRefusedError(`The values of ${plugin} are not opened: the host ends.`)
+    const held = createHeldValues(bucket, plugin, taken, entries, !isOwn, () => clock.now())
+    const store = createStore(plugin, held)
+    stores.set(plugin, store)
+    if (isOwn) store.file.changed()
+    return aliveEntries(entries, clock.now())
+  }
+
+  async function remove(plugin: string): Promise<void> {
+    const store = stores.get(plugin)
+    stores.delete(plugin)
+    await store?.file.discard()
+    await trying(async () => {
+      for (;;) {
+        // Looked up before: what is written later may belong to whoever has the plugin then.
+        const rest = await bucket.rest(plugin)
+        const found = await bucket.record(plugin)
+        if (found === undefined && rest.length === 0) return
+        const epoch = Math.max(found?.record?.epoch ?? 0, epochOf(plugin) ?? 0)
+        const written = await bucket.write(plugin, { epoch, write: randomUUID() }, found?.revision ?? 0)
+        if (!('seq' in written)) continue
+        await bucket.purge(rest)
+        return
+      }
+    })
   }
 
   return {
-    async open(plugin, report) {
-      await release(plugin)
-      const epoch = epochOf(plugin)
-      if (epoch === undefined) throw new StoreRefusedError(`This host does not hold ${plugin}.`)
-      const old = stores.get(plugin)
-      const attempts = new Map<string, FoundRecord | undefined>()
-      const { before, taken } = await trying(() => take(plugin, epoch, attempts, report))
-      let entries: Map<string, KeyValueEntry>
-      const isOwn = before !== undefined && old?.held.isOwn(before.revision, before.record) === true
-      if (old !== undefined) {
-        stores.delete(plugin)
-        await old.file.discard()
-      }
-      if (old !== undefined && isOwn) {
-        // Nobody has written meanwhile: what is in memory is newer.
-        entries = new Map(old.held.entries)
-      } else {
-        entries = await read(plugin, taken, report)
-        tidy(plugin, taken)
-      }
-      const held = createHeldValues(bucket, plugin, taken, entries, !isOwn, () => clock.now())
-      const store = createStore(plugin, held)
-      stores.set(plugin, store)
-      if (isOwn) store.file.changed()
-      return aliveEntries(entries, clock.now())
-    },
+    open: (plugin, report) => mutex.run(plugin, () => open(plugin, report)),
     set(plugin, key, entry) {
       const store = stores.get(plugin)
       if (store === undefined) return
       store.held.set(key, entry)
       store.file.changed()
     },
-    release,
-    async remove(plugin) {
-      const store = stores.get(plugin)
-      stores.delete(plugin)
-      await store?.file.discard()
-      await trying(async () => {
-        for (;;) {
-          // Looked up before: what is written later may belong to whoever has the plugin then.
-          const rest = await bucket.rest(plugin)
-          const found = await bucket.record(plugin)
-          if (found === undefined && rest.length === 0) return
-          const epoch = Math.max(found?.record?.epoch ?? 0, epochOf(plugin) ?? 0)
-          const written = await bucket.write(plugin, { epoch, write: randomUUID() }, found?.revision ?? 0)
-          if (!('seq' in written)) continue
-          await bucket.purge(rest)
-          return
-        }
-      })
-    },
+    release: (plugin) => mutex.run(plugin, () => release(plugin)),
+    remove: (plugin) => mutex.run(plugin, () => remove(plugin)),
     async recover() {
       // What a host that died has left behind is collected when its plugin is opened.
     },
     started: () => undefined,
     async close() {
+      closed = true
       await Promise.all([...stores.keys()].map(release))
       await Promise.all([...stores.values()].map(({ file }) => file.discard()))
       stores.clear()

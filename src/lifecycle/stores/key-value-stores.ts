@@ -115,8 +115,9 @@ export function createKeyValueStores(settings: {
 
   async function release(plugin: string): Promise<void> {
     const store = stores.get(plugin)
+    await store?.file.flush()
     // What could not be written stays in memory, and is tried again until there is room.
-    if ((await store?.file.flush()) === true && stores.get(plugin) === store) stores.delete(plugin)
+    if (store?.file.isWaiting === false && stores.get(plugin) === store) stores.delete(plugin)
   }
 
   return {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import fc from 'fast-check'
-import { systemClock } from '../../../src/base/time/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { type Logger, silentLogger } from '../../../src/base/log/log.ts'
 import { StoreUnreachableError } from '../../../src/fleet/store/store-errors.ts'
@@ -16,6 +16,7 @@ import {
   plugin,
   sorted,
 } from '../../lifecycle/stores/key-value-contract.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 import { connectTo, startStore } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 import { createFleetStage } from '../fleet-stage.ts'
@@ -63,11 +64,16 @@ async function createFleet(context: TestContext, url = stage.url()) {
   return {
     fleet,
     bucketOf,
-    async host(epoch: number, wrap = (bucket: ValueBucket) => bucket, logger: Logger = silentLogger) {
+    async host(
+      epoch: number,
+      wrap = (bucket: ValueBucket) => bucket,
+      logger: Logger = silentLogger,
+      clock: Clock = systemClock,
+    ) {
       const { bucket, connection } = await bucketOf()
       const holding = { epoch }
       const stores = createFleetValues({
-        ...{ bucket: wrap(bucket), clock: systemClock, logger },
+        ...{ bucket: wrap(bucket), clock, logger },
         epochOf: () => holding.epoch,
       })
       context.after(() => stores.close())
@@ -226,6 +232,110 @@ test('law: of hosts that write at once, in whatever order, only the last holder 
     }),
     { numRuns: 15 },
   )
+})
+
+test('a plugin that is loaded again while it is still being loaded keeps what it sets: the first one does not stand in its way', async (context) => {
+  const { host } = await createFleet(context)
+  const { logger, told } = recordingLogger()
+  let isPaused = () => {}
+  let goOn: (() => void) | undefined
+  const pausing = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    async entries(...given) {
+      if (goOn === undefined) {
+        const going = new Promise<void>((resolve) => (goOn = resolve))
+        isPaused()
+        await going
+      }
+      return bucket.entries(...given)
+    },
+  })
+  const { stores, bucket } = await host(1, pausing, logger)
+  const paused = new Promise<void>((resolve) => (isPaused = resolve))
+  const first = stores.open(plugin)
+  await paused
+  const second = stores.open(plugin)
+  // As long as the second would take if nobody were before it.
+  for (let times = 0; times < 10; times += 1) await bucket.record(plugin)
+  goOn?.()
+  await Promise.all([first, second])
+  stores.set(plugin, 'a', { value: 1 })
+  await stores.release(plugin)
+  assert.deepEqual(told, [])
+  assert.deepEqual(sorted(await (await host(2)).stores.open(plugin)), [['a', { value: 1 }]])
+})
+
+test('values that are still being opened when the host ends are not held, and nothing is written after that', async (context) => {
+  const { host } = await createFleet(context)
+  const clock = createManualClock()
+  let answer: (() => void) | undefined
+  const silent = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    async entries(...given) {
+      await new Promise<void>((resolve) => (answer = resolve))
+      return bucket.entries(...given)
+    },
+  })
+  const { stores } = await host(1, silent, silentLogger, clock)
+  const opening = stores.open(plugin)
+  const refused = assert.rejects(opening, { message: /are not opened: the host ends/ })
+  await until('the values to be read', async () => answer !== undefined)
+  await stores.close()
+  answer?.()
+  await refused
+  stores.set(plugin, 'late', { value: 1 })
+  assert.equal(clock.waiting, 0)
+})
+
+test('what is set while a host hears that another one has the plugin is not tried again', async (context) => {
+  const { host } = await createFleet(context)
+  const clock = createManualClock()
+  let meanwhile = () => {}
+  const busy = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    write(...given) {
+      meanwhile()
+      return bucket.write(...given)
+    },
+  })
+  const { stores } = await host(1, busy, silentLogger, clock)
+  await stores.open(plugin)
+  await (await host(2)).stores.open(plugin)
+  stores.set(plugin, 'a', { value: 1 })
+  meanwhile = () => stores.set(plugin, 'b', { value: 2 })
+  await stores.release(plugin)
+  assert.equal(clock.waiting, 0)
+})
+
+test('what is set just when a release has written the rest waits for no write that nobody would end', async (context) => {
+  const { host } = await createFleet(context)
+  for (let turns = 0; turns < 30; turns += 1) {
+    const clock = createManualClock()
+    let late: Promise<void> | undefined
+    const { stores } = await host(
+      turns,
+      (bucket) => ({
+        ...bucket,
+        async write(...given) {
+          const written = await bucket.write(...given)
+          late = setLater()
+          return written
+        },
+      }),
+      silentLogger,
+      clock,
+    )
+    async function setLater() {
+      for (let passed = 0; passed < turns; passed += 1) await Promise.resolve()
+      stores.set(plugin, 'last', { value: turns })
+    }
+    await stores.open(plugin)
+    stores.set(plugin, 'any', { value: turns })
+    await stores.release(plugin)
+    await late
+    await stores.close()
+    assert.equal(clock.waiting, 0, `after ${turns} turns`)
+  }
 })
 
 test('an older epoch may not open what a newer one has', async (context) => {
