@@ -5,9 +5,9 @@ import { Worker } from 'node:worker_threads'
 import { terminateWorker } from '../../../src/sandbox/threads/worker-termination.ts'
 
 /**
- * Ends workers, says whether V8 takes code that was compiled before, then fills its own heap until V8 collects; meanwhile V8
- * writes to the standard output what it marks beside the program. Flags belong to the whole process, so this is none that
- * tests share.
+ * Ends workers, says whether V8 takes code that was compiled before, then fills its own heap over and over, so that V8 collects;
+ * meanwhile V8 writes to the standard output what it marks beside the program, and each collection. Flags belong to the whole
+ * process, so this is none that tests share.
  */
 
 const text = '21 + 21'
@@ -23,7 +23,8 @@ const [isRefused] = (await once(new Worker(look, { eval: true, workerData: { tex
 ]
 console.log(`refused ${isRefused}`)
 setFlagsFromString('--trace-concurrent-marking')
-const kept = Array.from({ length: 40 }, () => Array.from({ length: 20_000 }, (_, index) => ({ index })))
-// V8 marks once more when the process ends, and not beside the program.
-setFlagsFromString('--no-trace-concurrent-marking')
+setFlagsFromString('--trace-gc')
+let kept: unknown[] = []
+for (let times = 0; times < 20; times += 1)
+  kept = Array.from({ length: 40 }, () => Array.from({ length: 20_000 }, (_, index) => ({ index })))
 console.log(`kept ${kept.length}`)
