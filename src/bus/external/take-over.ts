@@ -18,6 +18,7 @@ const takeOverTimeout = 5_000
  */
 export async function takeOverClient(url: string, clientId: string, clock: Clock): Promise<void> {
   let present: MqttClient | undefined
+  let isOver = false
 
   function attempt(version: ProtocolVersion): Promise<void> {
     const client = createBrokerClient(url, version, { clientId })
@@ -35,7 +36,8 @@ export async function takeOverClient(url: string, clientId: string, clock: Clock
     } catch (error) {
       if (present !== undefined) hangUp(present)
       const other = versionAfter(preferredVersion, error)
-      if (other === undefined) throw error
+      // The end of an attempt whose time is over says nothing of the version, and nobody would end another one.
+      if (other === undefined || isOver) throw error
       await attempt(other)
     }
   }
@@ -45,6 +47,7 @@ export async function takeOverClient(url: string, clientId: string, clock: Clock
   } catch (error) {
     throw new Error(`The MQTT broker did not take a client id over: ${messageOf(error)}`, { cause: error })
   } finally {
+    isOver = true
     if (present !== undefined) hangUp(present)
   }
 }
