@@ -6,8 +6,8 @@ import type { FanOut } from './fan-out.ts'
 /** A plugin while it is loaded, or being loaded. */
 export interface LoadedPlugin {
   isolate: Isolate | undefined
-  /** What arrived while onInit was still running: a retained message, say. */
-  waiting: ((isolate: Isolate) => void)[]
+  /** What arrived while onInit was still running: a retained message, say. Undefined: it has failed. */
+  waiting: ((isolate: Isolate | undefined) => void)[]
   subscriptions: Map<number, Promise<BusSubscription | undefined>>
   /** What follows from what it says. */
   fanOut: FanOut
@@ -40,6 +40,6 @@ export function deliver(
   if (plugin.isolate !== undefined) action(plugin.isolate, bytes)
   else if (plugin.waiting.length < waitingDeliveries) {
     const kept = Uint8Array.from(bytes)
-    plugin.waiting.push((isolate) => action(isolate, kept))
+    plugin.waiting.push((isolate) => isolate && action(isolate, kept))
   }
 }

@@ -86,6 +86,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   }
 
   async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
+    for (const action of plugin.waiting.splice(0)) action(undefined)
     await services.withdraw(id, plugin, { shown: plugin.staysShown })
     await stores.release(id)
     await retained.release(id)
@@ -250,8 +251,12 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       if (plugin?.isolate !== undefined) return plugin.isolate.takeHook(handler, request, signal)
       return new Promise((resolve) => {
         const give = (): void => resolve({ ok: false, reason: 'ended' })
-        if (plugin === undefined) give()
-        else plugin.waiting.push((isolate) => void isolate.takeHook(handler, request, signal).then(resolve))
+        const hand = (isolate: Isolate | undefined): void => {
+          if (isolate === undefined) give()
+          else void isolate.takeHook(handler, request, signal).then(resolve)
+        }
+        if (plugin === undefined || plugin.released !== undefined) give()
+        else plugin.waiting.push(hand)
         signal.addEventListener('abort', give, { once: true })
       })
     },

@@ -14,6 +14,7 @@ import { createPluginEffects } from '../../../src/lifecycle/running/plugin-effec
 import { createPluginLogs } from '../../../src/lifecycle/running/plugin-logs.ts'
 import type { Outside } from '../../../src/outside/outside.ts'
 import type { Isolate, IsolateServices, Sandbox } from '../../../src/sandbox/isolate.ts'
+import type { HookRequest } from '../../../src/schema/outside/hook.ts'
 import { noResources } from '../../../src/schema/plugin/plugin.ts'
 import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts'
 
@@ -143,4 +144,17 @@ test('of a plugin that is loaded already the earlier one ends: both would act, a
   await load()
   await load()
   assert.deepEqual([unloads(), effects.isLoaded(id)], [1, true])
+})
+
+test('a request from outside that waits for a plugin to be loaded is told at once that this has failed', async () => {
+  let fail = (_error: Error): void => undefined
+  const { effects, load } = stage(new Promise((_resolve, reject) => (fail = reject)))
+  const loading = load()
+  await settled()
+  const request: HookRequest = { method: 'GET', query: '', headers: [], body: new Uint8Array(), remote: '' }
+  const asked = effects.takeHook(id, 1, request, new AbortController().signal)
+  fail(new Error('onInit raised'))
+  await assert.rejects(loading, /onInit raised/)
+  const pending = { ok: true, reason: 'pending' }
+  assert.deepEqual(await Promise.race([asked, settled().then(() => pending)]), { ok: false, reason: 'ended' })
 })
