@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import type { Json } from '../../src/base/text/json.ts'
 import { serializeJson } from '../../src/base/text/serialized-json.ts'
+import { createStartGate, type StartGate } from '../../src/http/requests/start-gate.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
@@ -321,4 +322,28 @@ test('a client that does not read is cut off, and the others go on', async () =>
   assert.equal(listeners.size, others)
   await http.close()
   assert.equal(listeners.size, 0)
+})
+
+test('whoever has left before the host has started is no client of the stream: nobody would hear it leave', async (context) => {
+  const gate = createStartGate()
+  let waiting = 0
+  const counting: StartGate = {
+    ...gate,
+    pass(method) {
+      waiting += 1
+      return gate.pass(method)
+    },
+  }
+  const clock = createManualClock()
+  const http = await startHttp({}, { gate: counting, clock })
+  context.after(() => http.close())
+  const { hostname, port, host } = new URL(http.url)
+  const socket = connect(Number(port), hostname)
+  socket.end(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
+  socket.resume()
+  await once(socket, 'close')
+  assert.equal(waiting, 1)
+  gate.open()
+  await fetch(`${http.url}/livez`)
+  assert.equal(http.listeners, 0)
 })

@@ -127,6 +127,8 @@ export function createEventStream(settings: {
         throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
       const response = context.res
       context.respond = false
+      // Whoever has left while the request waited for the start will not be heard to leave.
+      if (response.closed) return
       response.writeHead(200, {
         'Content-Type': 'text/event-stream; charset=utf-8',
         'Cache-Control': 'no-store',
