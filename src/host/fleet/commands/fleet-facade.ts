@@ -194,7 +194,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   })
 
   const hooks = createFleetHooks({
-    lifecycle,
+    ...{ lifecycle, clock },
     ask: (host, method, given) => ask(host, method, given, hookTimeouts[method]),
     hostOf(id) {
       const host = ownership.owns(id) ? member.id : member.holderOf(id)?.host

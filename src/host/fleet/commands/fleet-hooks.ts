@@ -1,3 +1,4 @@
+import type { Clock } from '../../../base/time/clock.ts'
 import type { LifecycleFacade } from '../../../lifecycle/facade.ts'
 import type { FoundHook, Lifecycle } from '../../../lifecycle/lifecycle.ts'
 import type { HookOutcome, HookRequest } from '../../../schema/outside/hook.ts'
@@ -19,13 +20,17 @@ type FoundThere = Omit<FoundHook, 'take' | 'methods'> & { methods: FoundHook['me
 type SentOutcome =
   Exclude<HookOutcome, { ok: true }> | (Omit<Extract<HookOutcome, { ok: true }>, 'body'> & { body?: string })
 
+/** Milliseconds for which whoever has asked waits for the answer of a handler. */
+const answerTime = 10_000
+
 export function createFleetHooks(parts: {
   lifecycle: Pick<Lifecycle, 'findHook'>
   /** The other host that has the plugin; undefined: this one, or there is no such plugin. Throws `plugin_moving`. */
   hostOf(id: string): string | undefined
   ask(host: string, method: 'findHook' | 'takeHook', given: readonly unknown[]): Promise<unknown>
+  clock: Pick<Clock, 'schedule'>
 }): FleetHooks {
-  const { lifecycle, hostOf, ask } = parts
+  const { lifecycle, hostOf, ask, clock } = parts
 
   async function takeThere(host: string, place: HookPlace, request: HookRequest): Promise<HookOutcome> {
     try {
@@ -62,7 +67,10 @@ export function createFleetHooks(parts: {
       const found = lifecycle.findHook(namespace, shortId, rest)
       if (found === undefined) return { ok: false, reason: 'ended' }
       const received = { ...request, body: fromText(request.body) }
-      const outcome = await found.take(received, new AbortController().signal)
+      // Nobody tells this host that the other one has given up: the plugin would have the request until it is unloaded.
+      const enough = new AbortController()
+      const late = clock.schedule(answerTime, () => enough.abort())
+      const outcome = await found.take(received, enough.signal).finally(() => late.cancel())
       if (!outcome.ok) return outcome
       const { body, ...answer } = outcome
       return body === undefined ? answer : { ...answer, body: toText(body) }
