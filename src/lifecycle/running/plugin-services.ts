@@ -172,12 +172,16 @@ export function createPluginServices(
       },
       unsubscribeTopic: (subscription) => subscriptions.close(id, plugin, subscription),
       setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
+        // What it shows has been taken back while it was being loaded, and nobody would do so again.
+        if (plugin.released !== undefined) return
         for (let told = shown.setValue(id, kind, name, value); told > 0; told -= 1) plugin.fanOut.reached()
       }),
       removeValue(kind, name) {
         if (!plugin.staysShown) shown.removeValue(id, kind, name)
       },
-      setExposure: (exposed, exposure) => shown.setExposure(id, exposed, exposure),
+      setExposure(exposed, exposure) {
+        if (plugin.released === undefined) shown.setExposure(id, exposed, exposure)
+      },
       removeExposure(exposed) {
         if (!plugin.staysShown) shown.removeExposure(id, exposed)
       },

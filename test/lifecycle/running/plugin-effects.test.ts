@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
+import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
 import { createAnnouncements } from '../../../src/lifecycle/running/announcements.ts'
@@ -41,6 +42,7 @@ function stage(ready: Promise<void> = Promise.resolve()) {
     },
   }
   const bus: Partial<Bus> = {
+    causedBy: (_cause, task) => task(),
     subscribe(filter) {
       count(filter, 1)
       return Promise.resolve({
@@ -55,6 +57,7 @@ function stage(ready: Promise<void> = Promise.resolve()) {
     open: () => Promise.resolve({}),
     release: () => Promise.resolve(),
   }
+  const registry = createObjectRegistry()
   const retained: Partial<RetainedTopics> = { entries: () => [], release: () => Promise.resolve() }
   const effects = createPluginEffects({
     sandbox: sandbox as Sandbox,
@@ -65,7 +68,7 @@ function stage(ready: Promise<void> = Promise.resolve()) {
     clock: systemClock,
     logger: silentLogger,
     events: createEventHub(),
-    registry: createObjectRegistry(),
+    registry,
     exposures: createExposureRegistry(),
     hooks: createHookRegistry(),
     hookSecret: never,
@@ -89,7 +92,7 @@ function stage(ready: Promise<void> = Promise.resolve()) {
   const { signal } = new AbortController()
   const load = (): Promise<void> =>
     effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
-  return { effects, load, open, services: () => services, unloads: () => unloads }
+  return { effects, load, open, registry, services: () => services, unloads: () => unloads }
 }
 
 async function loaded() {
@@ -157,4 +160,19 @@ test('a request from outside that waits for a plugin to be loaded is told at onc
   await assert.rejects(loading, /onInit raised/)
   const pending = { ok: true, reason: 'pending' }
   assert.deepEqual(await Promise.race([asked, settled().then(() => pending)]), { ok: false, reason: 'ended' })
+})
+
+test('what a plugin shows while it ends, after another host has it, does not stay here', async () => {
+  let fail = (_error: Error): void => undefined
+  const { effects, load, registry, services } = stage(new Promise((_resolve, reject) => (fail = reject)))
+  const loading = load()
+  await settled()
+  services()?.setValue('object', 'early', serializeJson(1))
+  await effects.unload(id, { staysShown: true })
+  // What its worker had said before it was ended is still taken in.
+  services()?.setValue('object', 'late', serializeJson(2))
+  services()?.removeValue('object', 'late')
+  fail(new Error('the load was ended'))
+  await assert.rejects(loading, /the load was ended/)
+  assert.deepEqual([...registry.values(id, 'object')], [])
 })
