@@ -10,6 +10,7 @@ import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
+import { isOfJournal, readAhead } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -106,6 +107,11 @@ export function createHandover(
     retries.cancel(id)
   }
 
+  async function hasOtherFiles(id: string): Promise<boolean> {
+    const present = await readAhead(context, id)
+    return present === undefined || !isOfJournal(context, id, present)
+  }
+
   function take(id: string, move: Move): Promise<void> {
     held.set(id, move)
     taken.set(id, move)
@@ -182,8 +188,8 @@ export function createHandover(
     async mirror(id) {
       try {
         await mutex.run(id, async () => {
-          if (!ownership.owns(id) && isInstalled(stateOf(snapshotOfPlugin(context, id))))
-            await mirrorFiles(context, id)
+          if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || effects.isLoaded(id)) return
+          if (!ownership.owns(id) || (await hasOtherFiles(id))) await mirrorFiles(context, id)
         })
       } catch (error) {
         logger.warn('The files of a plugin could not be fetched; whoever takes it over tries again', {

@@ -51,7 +51,9 @@ export function followWanted(settings: FollowWantedSettings): () => void {
   let isTold = true
   return journal.subscribe((event) => {
     const { plugin, type } = event
-    if (plugin !== null && bringsFiles.has(type) && !owns(plugin)) fetch(plugin)
+    // One that was uninstalled a moment ago may still be this host's, and has been installed anew by another.
+    const isOthers = type === 'PluginInstalled' || (plugin !== null && !owns(plugin))
+    if (plugin !== null && bringsFiles.has(type) && isOthers) fetch(plugin)
     if (type === 'PluginUninstalled' && !owns(event.plugin))
       void handover.removed(event.plugin, event.data.purged)
     if (!isTold) return
