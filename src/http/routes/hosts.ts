@@ -33,7 +33,7 @@ export function hostRoutes(lifecycle: LifecycleFacade, fleet: Fleet | undefined)
         'Gives the plugins of a host to the others; answers when it has none left, and takes none again',
       body: EmptyBody,
       answers: { 200: HostAnswer },
-      problems: [...hostProblems, 'no_other_host'],
+      problems: [...hostProblems, 'no_other_host', 'invalid_transition'],
       async handle({ parameters, requestKey }) {
         const hosts = theFleet()
         const by = { by: 'http', ...(requestKey === undefined ? {} : { requestKey }) } as const

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** Hosts that are to get rid of their plugins. */
@@ -33,5 +34,29 @@ test(
     assert.equal(kept.length, 1)
     for (const id of ['@fixtures/one', '@fixtures/two'])
       await untilPlugin(b, id, 'on the host that stays', (plugin) => plugin.host === kept[0].id)
+  },
+)
+
+test(
+  'whoever waits for a host to be empty is told at once when somebody ends the drain',
+  { timeout: 60_000 },
+  async (t) => {
+    // It takes its time to go.
+    const lua = `
+      local plugin = Plugin:new("slow")
+      plugin:onCleanup(function() while true do end end)
+      return plugin`
+    const stage = await startFleetStage(t, [{ id: 'slow', lua }])
+    const a = await stage.start('a')
+    const b = await stage.start('b')
+    const { host } = await install(a, '@fixtures/slow')
+    const draining = b.request('POST', `/api/hosts/${host}/drain`)
+    await until('the drain', async () => {
+      const { hosts } = (await b.request('GET', '/api/hosts')).body
+      return hosts.some((one: { draining: boolean }) => one.draining)
+    })
+    await b.request('DELETE', `/api/hosts/${host}/drain`)
+    const { status, body } = await draining
+    assert.deepEqual([status, body.code], [409, 'invalid_transition'])
   },
 )

@@ -91,9 +91,29 @@ export function createFleetHosts(parts: {
     )
   }
 
-  /** Resolves when the host has no plugin any more, or is gone itself. Throws `plugin_moving` when that takes too long. */
+  /**
+   * Resolves when the host has no plugin any more, or is gone itself. Throws `plugin_moving` when that takes too long, and
+   * `invalid_transition` when somebody ends the drain.
+   */
   async function whenEmpty(id: string): Promise<void> {
-    if (await becomesSo(clock, drainPatience, () => count(id) === 0, member.onChange)) return
+    const isEnded = (): boolean => journal.live.host.context.members?.[id]?.draining !== true
+    const isOver = await becomesSo(
+      clock,
+      drainPatience,
+      () => count(id) === 0 || isEnded(),
+      (listener) => {
+        const stops = [member.onChange(listener), journal.subscribe(listener)]
+        return () => {
+          for (const stop of stops) stop()
+        }
+      },
+    )
+    if (count(id) === 0) return
+    if (isOver)
+      throw new Problem(
+        'invalid_transition',
+        `The drain of ${id} was ended meanwhile: it takes plugins again.`,
+      )
     throw new Problem(
       'plugin_moving',
       `${id} is being drained and still has ${count(id)} plugins; they follow as soon as they have ended.`,
