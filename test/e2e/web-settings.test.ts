@@ -154,6 +154,40 @@ test(
   },
 )
 
+test(
+  'what is typed beside a secret outlives a reload, and the secret is asked for',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [bridge] })
+    await install(host, '@fixtures/bridge')
+    await host.request('POST', `${path}/config`, {
+      body: { config: { rules: [{ from: 'in/a', to: 'out/a', code: 'stored' }] } },
+    })
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/bridge/settings')
+    await page.getByRole('button', { name: 'Add a row to Rules' }).click()
+    const row = page.getByRole('group', { name: 'Rules, row 2', exact: true })
+    await row.getByLabel('From (required)').fill('in/b')
+    await row.getByLabel('To (required)').fill('out/b')
+    await row.getByRole('textbox', { name: 'Code' }).fill('typed-secret')
+    await page.getByText('Saving stores the settings.').waitFor()
+
+    await page.reload()
+    await row.getByText(/^Code must be the value itself/).waitFor()
+    assert.equal(await row.getByLabel('From (required)').inputValue(), 'in/b')
+    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /typed-secret/)
+    await row.getByRole('textbox', { name: 'Code' }).fill('typed-again')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+    const { config } = (await host.request('GET', `${path}/objects`)).body.objects
+    assert.deepEqual(JSON.parse(config.text).rules, [
+      { from: 'in/a', to: 'out/a', every: 10, code: 'stored' },
+      { from: 'in/b', to: 'out/b', every: 10, code: 'typed-again' },
+    ])
+  },
+)
+
 test('what the host knows is offered, and texts of before are rows', options, async (context) => {
   const host = await lampHost(context, { plugins: [bridge] })
   await install(host, '@fixtures/bridge')

@@ -6,7 +6,7 @@ import { type Values, withMember } from './setting-places.ts'
 
 /**
  * What somebody has typed into a form and not saved yet. It outlives a restart of the host, another page, and
- * a reload of this one; secrets are kept in memory alone.
+ * a reload of this one; the secrets in it are kept in memory alone.
  */
 
 /** What the API shows, and takes back, for a secret that is stored. */
@@ -36,14 +36,51 @@ function stored(id: string): Draft {
 
 export function setDraft(plugin: Plugin, draft: Draft): void {
   drafts.value = new Map(drafts.peek()).set(plugin.id, draft)
-  const secrets = new Set(plugin.fields.filter(holdsSecret).map(({ key }) => key))
-  const open = [...draft].filter(([key]) => !secrets.has(key)).map(([key, value]) => [key, { value }])
+  const open = [...draft].flatMap(([key, value]) => {
+    const kept = withoutSecrets(
+      plugin.fields.find((field) => field.key === key),
+      value,
+    )
+    return kept === hiddenValue ? [] : [[key, { value: kept }]]
+  })
   keepText('sessionStorage', storageKey(plugin.id), open.length === 0 ? null : JSON.stringify(open))
+}
+
+/**
+ * What may be kept. In place of a secret stands what the API takes for the stored one: in a row that has none stored, the
+ * form then asks for it.
+ */
+function withoutSecrets(field: Field | undefined, value: unknown): unknown {
+  return mapSecrets(field, value, (secret) =>
+    secret === undefined || secret === null || secret === '' ? secret : hiddenValue,
+  )
 }
 
 /** Whether it is a secret, or something within it is. */
 function holdsSecret({ secret, items, fields }: Field): boolean {
   return secret || (items !== null && holdsSecret(items)) || (fields?.some(holdsSecret) ?? false)
+}
+
+/** The value with something else in place of each secret in it; of a text that may hold some, in place of the whole. */
+function mapSecrets(
+  field: Field | undefined,
+  value: unknown,
+  replace: (secret: unknown) => unknown,
+): unknown {
+  if (field === undefined || !holdsSecret(field)) return value
+  if (field.secret || typeof value !== 'object' || value === null) return replace(value)
+  const { items, fields } = field
+  if (Array.isArray(value)) return value.map((one: unknown) => mapSecrets(items ?? field, one, replace))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      mapSecrets(
+        fields?.find((one) => one.key === key),
+        member,
+        replace,
+      ),
+    ]),
+  )
 }
 
 /** The configuration as it would be saved. */
@@ -81,30 +118,8 @@ function shown(field: Field | undefined, value: unknown): string {
     return field === undefined || field.default === null
       ? 'not set'
       : `default (${JSON.stringify(field.default)})`
-  if (field?.secret === true) return value === hiddenValue ? 'stored secret' : 'new secret'
-  return JSON.stringify(field === undefined ? value : withoutTyped(field, value))
-}
-
-/** The same without secrets that somebody has typed. */
-function withoutTyped({ items, fields }: Pick<Field, 'items' | 'fields'>, value: unknown): unknown {
-  const open = (field: Field | undefined, one: unknown): unknown => {
-    if (field === undefined) return one
-    if (field.secret) return one === hiddenValue ? 'stored secret' : 'new secret'
-    return withoutTyped(field, one)
-  }
-  if (Array.isArray(value)) {
-    return value.map((item) =>
-      items === null ? withoutTyped({ items: null, fields }, item) : open(items, item),
-    )
-  }
-  if (fields === null || typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      open(
-        fields.find((one) => one.key === key),
-        member as unknown,
-      ),
-    ]),
-  )
+  const secretInWords = (secret: unknown): string => (secret === hiddenValue ? 'stored secret' : 'new secret')
+  return field?.secret === true
+    ? secretInWords(value)
+    : JSON.stringify(mapSecrets(field, value, secretInWords))
 }
