@@ -260,6 +260,22 @@ async function held(page: Page, method: string, pattern: string): Promise<() => 
   return release
 }
 
+test('settings that could not be checked on a bad line are checked again', options, async (context) => {
+  const host = await lampHost(context, { plugins: [door] })
+  await install(host, '@fixtures/door')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/door/settings')
+  await page.getByText('There is nothing to save').waitFor()
+  // The stream of events outlives it, so nothing else says that the line is back.
+  await page.route('**/config/check', (route) => route.abort('internetdisconnected'))
+  await page.getByLabel('Room').fill('hall')
+  await page.getByText('This could not be checked').waitFor()
+  await page.unroute('**/config/check')
+  await page.getByText('Saving stores the settings.').waitFor()
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await page.getByText('There is nothing to save').waitFor()
+})
+
 test('what is typed while the settings are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })
   await install(host, '@fixtures/door')

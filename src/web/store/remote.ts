@@ -19,6 +19,8 @@ interface AnswerOptions {
   delay?: number
   /** Milliseconds from an answer until it is asked again, while somebody can see the page. */
   interval?: number
+  /** Milliseconds from a failure until it is asked again, likewise; default: `interval`. */
+  retry?: number | undefined
 }
 
 /** What an address of the API answers; read again after every break of the connection. */
@@ -30,7 +32,7 @@ export function useRemote<T>(path: string, options: AnswerOptions = {}): Remote<
 export function useAnswer<T>(
   question: string,
   ask: (abort: AbortSignal) => Promise<T>,
-  { version = '', delay = 0, interval }: AnswerOptions = {},
+  { version = '', delay = 0, interval, retry = interval }: AnswerOptions = {},
 ): Remote<T> {
   const [answer, setAnswer] = useState<{ question: string; value?: T; error: string }>()
   const [round, setRound] = useState(0)
@@ -40,21 +42,23 @@ export function useAnswer<T>(
     let timer = setTimeout(begin, delay)
     function begin(): void {
       ask(abort.signal).then(
-        (value) => tell({ question, value, error: '' }),
+        (value) => tell({ question, value, error: '' }, interval),
         (reason: unknown) => {
           const error = wordsOf(reason)
-          tell((before) => (before?.question === question ? { ...before, error } : { question, error }))
+          tell(
+            (before) => (before?.question === question ? { ...before, error } : { question, error }),
+            retry,
+          )
         },
       )
     }
-    function tell(next: Parameters<typeof setAnswer>[0]): void {
+    function tell(next: Parameters<typeof setAnswer>[0], pause: number | undefined): void {
       if (abort.signal.aborted) return
       setAnswer(next)
-      askLater()
+      if (pause !== undefined) askLater(pause)
     }
-    function askLater(): void {
-      if (interval === undefined) return
-      timer = setTimeout(() => (document.visibilityState === 'visible' ? begin() : askLater()), interval)
+    function askLater(pause: number): void {
+      timer = setTimeout(() => (document.visibilityState === 'visible' ? begin() : askLater(pause)), pause)
     }
     return () => {
       clearTimeout(timer)
