@@ -4,7 +4,7 @@ import { openTestHost, type TestHost } from '../helpers/test-host.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { install, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
+import { install, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 
@@ -74,6 +74,38 @@ test(
     await page.getByRole('status').getByText('1 found', { exact: true }).waitFor()
   },
 )
+
+test(
+  'an address of an event that is not there says so, and shows how things stand',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    await install(host, lamp)
+    const { page } = await open(context, host)
+    await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}&seq=9999`)
+    await page.getByText(/^There is no event 9999: the last one is event \d+\./).waitFor()
+    await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
+    assert.equal(await page.getByText('At event 9999').count(), 0)
+  },
+)
+
+test('what is searched in a log and in events stands in the address', options, async (context) => {
+  const host = await lampHost(context)
+  await runningLamp(host)
+  const { page } = await open(context, host)
+  await page.goto(`/plugins/${lamp}/logs?q=shining&level=warn`)
+  await page.getByText('No line fits.').waitFor()
+  const level = page.getByLabel('Lowest level')
+  assert.equal(await level.inputValue(), 'warn')
+  await level.selectOption('info')
+  await page.getByText('1 found', { exact: true }).waitFor()
+  await page.reload()
+  await page.getByText('1 found', { exact: true }).waitFor()
+  assert.equal(new URL(page.url()).search, '?q=shining&level=info')
+  await page.goto(`/plugins/${lamp}/events`)
+  await page.getByRole('searchbox', { name: 'Search the events' }).fill('lamp:blink')
+  await page.waitForURL(/\/events\?q=lamp%3Ablink$/)
+})
 
 test('a host that was started long ago has a state', options, async (context) => {
   const host = await busyHost(context)

@@ -26,11 +26,13 @@ const hostReach = 2_000
 export function MachinesPage({ name }: { name: string }) {
   const { query } = place.value
   const plugin = query.get('plugin') ?? ''
-  const seq = seqOf(query.get('seq'))
   const machine = useRemote<MachineDefinition>(`/api/machines/${encodeURIComponent(name)}`)
   const names = useRemote<{ machines: string[] }>('/api/machines')
   const isHost = name === 'host'
   const { firstSeq, lastSeq } = journal.value
+  const asked = seqOf(query.get('seq'))
+  const isAhead = asked !== undefined && lastSeq > 0 && asked > lastSeq
+  const seq = isAhead ? undefined : asked
   const moment = seq ?? lastSeq
   const isHere = moment >= firstSeq
   const states = useStatesAt(isHere ? moment : 0)
@@ -93,6 +95,11 @@ export function MachinesPage({ name }: { name: string }) {
         steps={useMemo(() => own.map((event) => event.seq), [own])}
         onMove={move}
       />
+      {isAhead ? (
+        <Note>
+          There is no event {asked}: the last one is event {lastSeq}. This is how things stand now.
+        </Note>
+      ) : null}
       {isHere ? null : (
         <Note>
           Event {moment} is not here any more: old files of the journal have been moved away, and it begins

@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { place, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
@@ -10,7 +11,7 @@ import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/em
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
-  const [wanted, setWanted] = useState('')
+  const wanted = place.value.query.get('q') ?? ''
   const { events, waiting } = useEmittedEvents(plugin.id, paused)
   const shown = useMemo(() => fitting(events, wanted.trim().toLowerCase()), [events, wanted])
   const declared = plugin.exports.events ?? []
@@ -33,7 +34,12 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
         </p>
       )}
       <div class="toolbar">
-        <SearchBox label="Search the events" value={wanted} found={shown.length} onInput={setWanted} />
+        <SearchBox
+          label="Search the events"
+          value={wanted}
+          found={shown.length}
+          onInput={(q) => setQuery({ q })}
+        />
         <PauseButton paused={paused} waiting={waiting} onChange={setPaused} />
       </div>
       {shown.length > 0 ? null : (

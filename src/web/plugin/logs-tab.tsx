@@ -1,4 +1,5 @@
 import { useMemo, useState } from 'preact/hooks'
+import { place, setQuery } from '../base/router.ts'
 import type { LogEntry, Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { Empty, ReadState } from '../parts/feedback.tsx'
@@ -21,8 +22,9 @@ const rankOf = (level: Level): number => levels.findIndex(([name]) => name === l
 
 export function LogsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
-  const [level, setLevel] = useState<Level>('debug')
-  const [wanted, setWanted] = useState('')
+  const { query } = place.value
+  const [level] = levels.find(([name]) => name === query.get('level')) ?? levels[0]
+  const wanted = query.get('q') ?? ''
   const { lines, waiting, remote } = useLog(plugin.id, paused)
   const shown = useMemo(
     () => fitting(lines ?? [], level, wanted.trim().toLowerCase()),
@@ -39,8 +41,18 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
     <section class="panel">
       <h2>Log</h2>
       <div class="toolbar">
-        <SearchBox label="Search the log" value={wanted} found={lines && shown.length} onInput={setWanted} />
-        <Select label="Lowest level" value={level} options={levels} onChange={(next) => setLevel(next)} />
+        <SearchBox
+          label="Search the log"
+          value={wanted}
+          found={lines && shown.length}
+          onInput={(q) => setQuery({ q })}
+        />
+        <Select
+          label="Lowest level"
+          value={level}
+          options={levels}
+          onChange={(next) => setQuery({ level: next === levels[0][0] ? '' : next })}
+        />
         <PauseButton paused={paused} waiting={waiting} onChange={pause} />
       </div>
       <ReadState remote={remote} what="the log" />
