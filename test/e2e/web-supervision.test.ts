@@ -133,15 +133,17 @@ test(
     // One way back, and not two with different names.
     assert.equal(await page.getByRole('button', { name: /back to/i }).count(), 2)
 
+    // Nobody is to wonder afterwards where the settings of today are.
+    await page.getByText('Going back brings the settings of then back, too; those of now are kept').waitFor()
     await page.getByRole('button', { name: 'Go back to 1.0.0' }).click()
-    await page.getByText('Lamp is back at version 1.0.0.').waitFor()
+    await page.getByText('Lamp is back at version 1.0.0, with the settings it had.').waitFor()
     await versions.filter({ hasText: '1.0.0' }).getByText('Installed', { exact: true }).waitFor()
     await page.reload()
     await page.locator('.id', { hasText: '1.0.0' }).waitFor()
     const { body } = await host.request('GET', `/api/plugins/${lamp}`)
     assert.deepEqual([body.version, body.config.room, body.state], ['1.0.0', 'kitchen', 'running'])
     await page.getByRole('button', { name: 'Go back to 1.2.0' }).click()
-    await page.getByText('Lamp is back at version 1.2.0.').waitFor()
+    await page.getByText('Lamp is back at version 1.2.0, with the settings it had.').waitFor()
     await page.goto(`/plugins/${lamp}/settings`)
     await page.getByText('There is nothing to save: all is as it is stored.').waitFor()
     assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'attic')

@@ -45,9 +45,13 @@ export function VersionsPanel({ plugin }: { plugin: Plugin }) {
           </li>
         ))}
       </ul>
-      {versions?.length === 1 ? (
-        <p class="hint">After an update the version before is kept here, with the settings it had.</p>
-      ) : null}
+      {versions === undefined ? null : (
+        <p class="hint">
+          {versions.length === 1
+            ? 'After an update the version before is kept here, with the settings it had.'
+            : 'Going back brings the settings of then back, too; those of now are kept with the present version.'}
+        </p>
+      )}
     </section>
   )
 }

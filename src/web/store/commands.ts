@@ -65,7 +65,7 @@ export function update(id: string, version?: string): Promise<boolean> {
 export function rollback(id: string, version?: string): Promise<boolean> {
   return run(id, 'Going back…', async () => {
     const plugin = await command(id, '/rollback', version === undefined ? {} : { version })
-    return `${plugin.name} is back at version ${plugin.version}.`
+    return `${plugin.name} is back at version ${plugin.version}, with the settings it had.`
   })
 }
 
