@@ -84,6 +84,8 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['tonumber reads hexadecimal text', 'tonumber("0xFFFFFFFF")', 4_294_967_295],
   ['tonumber with a base does not wrap', 'tonumber("FFFFFFFF", 16)', 4_294_967_295],
   ['tonumber with a base reads a sign', 'tonumber(" -zz ", 36)', -1295],
+  ['tonumber with a base reads the other sign', 'tonumber("+ff", 16)', 255],
+  ['tonumber takes one sign', 'tonumber("+-1", 10)', null],
   ['tonumber refuses a digit beyond the base', 'tonumber("12", 2)', null],
   ['tonumber refuses text', 'tonumber("12a")', null],
   ['tonumber refuses blanks', 'tonumber("  ")', null],

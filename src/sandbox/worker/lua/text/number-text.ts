@@ -131,7 +131,7 @@ export function readNumeral(text: string): number | undefined {
 
 /** `tonumber(text, base)`: digits and letters of that base, a sign, blanks around it. */
 export function readInteger(text: string, base: number): number | undefined {
-  const parts = /^[ \t\n\v\f\r]*(-?)([0-9a-zA-Z]+)[ \t\n\v\f\r]*$/.exec(text)
+  const parts = /^[ \t\n\v\f\r]*([+-]?)([0-9a-zA-Z]+)[ \t\n\v\f\r]*$/.exec(text)
   if (parts === null || text.length > longestNumeral) return undefined
   let value = 0
   for (const digit of parts[2] ?? '') {
