@@ -188,6 +188,26 @@ test(
   },
 )
 
+test('a button that goes once it is pressed leaves the focus at its setting', options, async (context) => {
+  const host = await lampHost(context, { plugins: [bridge] })
+  await install(host, '@fixtures/bridge')
+  const body = { config: { names: ['Ann'], broker: { host: 'broker.local', port: 1884 } } }
+  await host.request('POST', `${path}/config`, { body })
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/bridge/settings')
+  const focused = page.locator(':focus')
+  await page.getByRole('button', { name: 'Use the default of Port' }).press('Enter')
+  await page.getByRole('textbox', { name: 'Port' }).and(focused).waitFor()
+  const addName = page.getByRole('button', { name: 'Add a value to Names' })
+  await page.getByRole('button', { name: 'Remove value 1 of Names' }).press('Enter')
+  await addName.and(focused).waitFor()
+  await page.getByRole('button', { name: 'Clear Names' }).press('Enter')
+  await page.getByRole('button', { name: 'Clear Names' }).waitFor({ state: 'detached' })
+  await addName.and(focused).waitFor()
+  await page.getByRole('button', { name: 'Clear Broker' }).press('Enter')
+  await page.getByRole('combobox', { name: 'Host' }).and(focused).waitFor()
+})
+
 test('what the host knows is offered, and texts of before are rows', options, async (context) => {
   const host = await lampHost(context, { plugins: [bridge] })
   await install(host, '@fixtures/bridge')

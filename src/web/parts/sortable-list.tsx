@@ -24,6 +24,7 @@ export function SortableList(props: SortableListProps) {
   const { label, noun, count, full, flat, row, onAdd, onRemove, onMove } = props
   const keys = useRowKeys(count)
   const list = useRef<HTMLOListElement>(null)
+  const addButton = useRef<HTMLButtonElement>(null)
   /** What is to have the focus after the next drawing. */
   const focus = useRef<{ index: number; selector: string } | undefined>(undefined)
   const [told, setTold] = useState('')
@@ -35,7 +36,9 @@ export function SortableList(props: SortableListProps) {
     if (focus.current === undefined) return
     const { index, selector } = focus.current
     focus.current = undefined
-    list.current?.children[index]?.querySelector<HTMLElement>(selector)?.focus()
+    const row = list.current?.children[index]
+    const target = row === undefined ? addButton.current : row.querySelector<HTMLElement>(selector)
+    target?.focus()
   })
 
   function move(from: number, to: number): void {
@@ -52,7 +55,8 @@ export function SortableList(props: SortableListProps) {
   function remove(index: number): void {
     keys.current = keys.current.filter((_, position) => position !== index)
     setTold(`${noun} ${index + 1} is gone`)
-    if (count > 1) focus.current = { index: Math.min(index, count - 2), selector: '.handle' }
+    // After the last one it is the button that adds one.
+    focus.current = { index: Math.max(0, Math.min(index, count - 2)), selector: '.handle' }
     onRemove(index)
   }
 
@@ -110,6 +114,7 @@ export function SortableList(props: SortableListProps) {
         {told}
       </p>
       <button
+        ref={addButton}
         type="button"
         class="small"
         disabled={full}

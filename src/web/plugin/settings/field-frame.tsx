@@ -43,7 +43,11 @@ export function FieldFrame(props: FieldFrameProps) {
         <button
           type="button"
           class="quiet small"
-          onClick={() => onChange(undefined)}
+          onClick={({ currentTarget, detail }) => {
+            onChange(undefined)
+            // The button goes. With a finger or the mouse the keys of a phone would come up.
+            if (detail === 0) controlBeside(currentTarget, field)?.focus()
+          }}
           aria-label={`${clearing} ${field.default === null && !storedSecret ? '' : 'of '}${field.label}`}
         >
           {clearing}
@@ -76,6 +80,13 @@ export function FieldFrame(props: FieldFrameProps) {
       {rest}
     </div>
   )
+}
+
+/** Where the keyboard goes on in the setting of a button. */
+function controlBeside(button: HTMLElement, { type }: Field): HTMLElement | null | undefined {
+  // The rows of a list may go as well.
+  const wanted = type === 'list' ? '.sortable > button' : 'input, select, textarea, [role=switch]'
+  return button.closest('.field')?.querySelector<HTMLElement>(wanted)
 }
 
 /** What takes a value away; undefined where one empties the field itself, or must not. */
