@@ -3,64 +3,13 @@ import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
+import { bridge } from './bridge-plugin.ts'
 import { heading, install, lampHost, nameOf, options, run, useBrowser, views } from './web-fixture.ts'
 
 /** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
 
 const open = useBrowser()
 const path = '/api/plugins/@fixtures/bridge'
-
-const bridge: FixturePlugin = {
-  id: 'bridge',
-  lua: `local plugin = Plugin:new("bridge")
-    plugin:onInit(function(config) plugin:upsertObject("config", { text = plugin:jsonEncode(config) }) end)`,
-  manifest: {
-    configSchema: [
-      {
-        key: 'rules',
-        type: 'list',
-        label: 'Rules',
-        description: 'What is passed on',
-        maxItems: 4,
-        lines: ['{from} -> {to} {…}'],
-        fields: [
-          { key: 'from', type: 'string', label: 'From', required: true, suggest: 'topic' },
-          { key: 'to', type: 'string', label: 'To', required: true, placeholder: 'home/lamp' },
-          { key: 'every', type: 'number', label: 'Every', unit: 's', default: '10', min: 1, advanced: true },
-          { key: 'code', type: 'password', label: 'Code' },
-        ],
-      },
-      { key: 'names', type: 'list', label: 'Names', items: { type: 'string' } },
-      {
-        key: 'mode',
-        type: 'select',
-        label: 'Mode',
-        enum: ['mqtt', 'http'],
-        default: 'mqtt',
-        group: 'Server',
-      },
-      {
-        key: 'url',
-        type: 'string',
-        label: 'Address',
-        required: true,
-        showIf: { mode: 'http' },
-        group: 'Server',
-      },
-      {
-        key: 'broker',
-        type: 'object',
-        label: 'Broker',
-        showIf: { mode: 'mqtt' },
-        group: 'Server',
-        fields: [
-          { key: 'host', type: 'string', label: 'Host', suggest: 'host' },
-          { key: 'port', type: 'integer', label: 'Port', default: '1883' },
-        ],
-      },
-    ],
-  },
-}
 
 test(
   'rows are added, filled, put in order with mouse and keyboard, removed and saved',
@@ -154,60 +103,6 @@ test(
   },
 )
 
-test(
-  'what is typed beside a secret outlives a reload, and the secret is asked for',
-  options,
-  async (context) => {
-    const host = await lampHost(context, { plugins: [bridge] })
-    await install(host, '@fixtures/bridge')
-    await host.request('POST', `${path}/config`, {
-      body: { config: { rules: [{ from: 'in/a', to: 'out/a', code: 'stored' }] } },
-    })
-    const { page } = await open(context, host)
-    await page.goto('/plugins/@fixtures/bridge/settings')
-    await page.getByRole('button', { name: 'Add a row to Rules' }).click()
-    const row = page.getByRole('group', { name: 'Rules, row 2', exact: true })
-    await row.getByLabel('From (required)').fill('in/b')
-    await row.getByLabel('To (required)').fill('out/b')
-    await row.getByRole('textbox', { name: 'Code' }).fill('typed-secret')
-    await page.getByText('Saving stores the settings.').waitFor()
-
-    await page.reload()
-    await row.getByText(/^Code must be the value itself/).waitFor()
-    assert.equal(await row.getByLabel('From (required)').inputValue(), 'in/b')
-    assert.doesNotMatch(await page.evaluate<string>('JSON.stringify(sessionStorage)'), /typed-secret/)
-    await row.getByRole('textbox', { name: 'Code' }).fill('typed-again')
-    await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await page.getByText('There is nothing to save').waitFor()
-    await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
-    const { config } = (await host.request('GET', `${path}/objects`)).body.objects
-    assert.deepEqual(JSON.parse(config.text).rules, [
-      { from: 'in/a', to: 'out/a', every: 10, code: 'stored' },
-      { from: 'in/b', to: 'out/b', every: 10, code: 'typed-again' },
-    ])
-  },
-)
-
-test('a button that goes once it is pressed leaves the focus at its setting', options, async (context) => {
-  const host = await lampHost(context, { plugins: [bridge] })
-  await install(host, '@fixtures/bridge')
-  const body = { config: { names: ['Ann'], broker: { host: 'broker.local', port: 1884 } } }
-  await host.request('POST', `${path}/config`, { body })
-  const { page } = await open(context, host)
-  await page.goto('/plugins/@fixtures/bridge/settings')
-  const focused = page.locator(':focus')
-  await page.getByRole('button', { name: 'Use the default of Port' }).press('Enter')
-  await page.getByRole('textbox', { name: 'Port' }).and(focused).waitFor()
-  const addName = page.getByRole('button', { name: 'Add a value to Names' })
-  await page.getByRole('button', { name: 'Remove value 1 of Names' }).press('Enter')
-  await addName.and(focused).waitFor()
-  await page.getByRole('button', { name: 'Clear Names' }).press('Enter')
-  await page.getByRole('button', { name: 'Clear Names' }).waitFor({ state: 'detached' })
-  await addName.and(focused).waitFor()
-  await page.getByRole('button', { name: 'Clear Broker' }).press('Enter')
-  await page.getByRole('combobox', { name: 'Host' }).and(focused).waitFor()
-})
-
 test('what the host knows is offered, and texts of before are rows', options, async (context) => {
   const host = await lampHost(context, { plugins: [bridge] })
   await install(host, '@fixtures/bridge')
@@ -279,22 +174,6 @@ async function held(page: Page, method: string, pattern: string): Promise<() => 
   })
   return release
 }
-
-test('settings that could not be checked on a bad line are checked again', options, async (context) => {
-  const host = await lampHost(context, { plugins: [door] })
-  await install(host, '@fixtures/door')
-  const { page } = await open(context, host)
-  await page.goto('/plugins/@fixtures/door/settings')
-  await page.getByText('There is nothing to save').waitFor()
-  // The stream of events outlives it, so nothing else says that the line is back.
-  await page.route('**/config/check', (route) => route.abort('internetdisconnected'))
-  await page.getByLabel('Room').fill('hall')
-  await page.getByText('This could not be checked').waitFor()
-  await page.unroute('**/config/check')
-  await page.getByText('Saving stores the settings.').waitFor()
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await page.getByText('There is nothing to save').waitFor()
-})
 
 test('what is typed while the settings are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })
