@@ -1,7 +1,7 @@
 import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { brokerFailure } from './broker-failure.ts'
+import { brokerFailure, farewell } from './broker-failure.ts'
 import {
   commonVersion,
   createBrokerClient,
@@ -71,6 +71,10 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     })
     attempt.on('message', (topic, payload, packet) => {
       if (client === attempt) message(topic, payload, packet)
+    })
+    // A broker of MQTT 5 may say why it is about to hang up.
+    attempt.on('disconnect', ({ reasonCode, properties }) => {
+      reason ??= new Error(farewell(reasonCode, properties?.reasonString))
     })
     attempt.on('error', (error) => {
       reason ??= error

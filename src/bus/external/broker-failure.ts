@@ -1,3 +1,4 @@
+import { ReasonCodes } from 'mqtt'
 import { clockInDoubt } from '../../base/network/certificate-time.ts'
 import { tlsWords } from '../../base/network/tls-words.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
@@ -16,4 +17,11 @@ export function brokerFailure(error: unknown, now: number): string {
     return `${message.replace(advice, '')}: NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own`
   const doubt = clockInDoubt(message, now)
   return doubt === undefined ? (tlsWords(message, 'the broker') ?? message) : `${message}; ${doubt}`
+}
+
+/** What a broker says when it ends a connection (MQTT 5, section 3.14): by its reason code, and perhaps in its own words. */
+export function farewell(code: number | undefined, words: string | undefined): string {
+  const known: Readonly<Record<number, string>> = ReasonCodes
+  const sentence = `it has hung up: ${known[code ?? 0] || 'the connection was closed'}`
+  return words === undefined ? sentence : `${sentence} (${words})`
 }

@@ -4,6 +4,7 @@ import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { until } from '../../helpers/until.ts'
 import { collect, connect, createRecordingLogger, lines } from '../bus-fixture.ts'
 import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
 
@@ -64,20 +65,20 @@ test(
   },
 )
 
-test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', async (context) => {
-  const connack = Buffer.from([0x20, 5, 0, 0, 2, 0x29, 0])
-  let onSubscribe = (_bytes: Buffer): void => undefined
-  const subscribed = new Promise<Buffer>((resolve) => {
-    onSubscribe = resolve
-  })
+/** A broker of MQTT 5 that takes whoever connects, with these properties of its CONNACK; `heard` gets all that comes then. */
+async function startSmallBroker(
+  context: TestContext,
+  properties: readonly number[],
+  heard: (bytes: Buffer, socket: Socket) => void,
+): Promise<string> {
+  const connack = Buffer.from([0x20, properties.length + 3, 0, 0, properties.length, ...properties])
   const sockets: Socket[] = []
   const server = createServer((socket) => {
     sockets.push(socket)
     socket.on('error', () => undefined)
-    socket.once('data', () => socket.write(connack))
-    socket.on('data', (data) => {
-      const start = data.indexOf(0x82)
-      if (start >= 0) onSubscribe(data.subarray(start))
+    socket.once('data', () => {
+      socket.write(connack)
+      socket.on('data', (bytes) => heard(bytes, socket))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,10 +86,39 @@ test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', 
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', async (context) => {
+  let onSubscribe = (_bytes: Buffer): void => undefined
+  const subscribed = new Promise<Buffer>((resolve) => {
+    onSubscribe = resolve
+  })
+  const url = await startSmallBroker(context, [0x29, 0], (bytes) => {
+    const start = bytes.indexOf(0x82)
+    if (start >= 0) onSubscribe(bytes.subarray(start))
+  })
   const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
   context.after(() => bus.close())
   await bus.start()
   // Type, length, two bytes of the packet's number, and then how long its properties are.
   assert.equal((await subscribed)[4], 0)
 })
+
+for (const { words, reason } of [
+  { words: '', reason: 'it has hung up: Not authorized' },
+  { words: 'no topic of yours', reason: 'it has hung up: Not authorized (no topic of yours)' },
+])
+  test(`What a broker of MQTT 5 says when it hangs up is told: ${reason}`, async (context) => {
+    const text = words === '' ? [] : [0x1f, 0, words.length, ...Buffer.from(words)]
+    const url = await startSmallBroker(context, [], (_bytes, socket) => {
+      socket.end(Buffer.from([0xe0, text.length + 2, 0x87, text.length, ...text]))
+    })
+    const logger = createRecordingLogger()
+    const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
+    context.after(() => bus.close())
+    await bus.start()
+    await until('the end of the connection', async () => bus.fault !== undefined)
+    const told = logger.lines.find(({ message }) => message === 'The MQTT broker is gone')
+    assert.deepEqual([told?.fields?.reason, bus.fault], [reason, reason])
+  })
