@@ -51,6 +51,18 @@ export function hidesDollar(filter: string, topic: string): boolean {
   return topic.startsWith('$') && (filter.startsWith('+') || filter.startsWith('#'))
 }
 
+/** Of a subscription that several clients take turns in (MQTT 5, section 4.8.2): `$share/<name>/<filter>`. */
+const sharedPrefix = '$share/'
+
+export function isShared(filter: string): boolean {
+  return filter.startsWith(sharedPrefix)
+}
+
+/** What a subscription is to, whether it is shared or not. */
+export function withoutShare(filter: string): string {
+  return isShared(filter) ? filter.split('/').slice(2).join('/') : filter
+}
+
 export function filterMatches(filter: string, topic: string): boolean {
   if (hidesDollar(filter, topic)) return false
   const wanted = filter.split('/')

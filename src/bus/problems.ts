@@ -12,6 +12,14 @@ export function topicProblem(topic: string): Problem {
   )
 }
 
+export function sharedProblem(filter: string): Problem {
+  const shown = JSON.stringify(filter.slice(0, 100))
+  return new Problem(
+    'body_invalid',
+    `${shown} is a shared subscription, which takes a broker of MQTT 5 (HOST_MQTT_URL): leave $share/ and the name behind it out.`,
+  )
+}
+
 export function filterProblem(filter: string): Problem {
   const shown = JSON.stringify(filter.slice(0, 100))
   return new Problem(

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
+import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
 import { connect, createRecordingLogger, startBus } from './bus-fixture.ts'
 
 const operationPage = join(import.meta.dirname, '..', '..', 'docs', 'operation.md')
@@ -44,4 +45,18 @@ test('A shared subscription, of which MQTT 3.1.1 knows nothing, is refused and t
     told.map(({ fields }) => fields?.filter),
     ['$share/workers/jobs/#'],
   )
+})
+
+test('A plugin is told in its log that its shared subscription takes another broker', async (context) => {
+  const lua = `
+    local plugin = Plugin:new("worker")
+    plugin:onInit(function() plugin:mqttSubscribe("$share/workers/jobs/#", function() end) end)
+  `
+  const host = await startHostFor(context, { plugins: [{ id: 'worker', lua }] })
+  await command(host, 'install', { fullId: '@fixtures/worker' })
+  await command(host, 'worker/toggle', { enabled: true })
+  assert.deepEqual(await logMessages(host, 'worker', '?level=warn'), [
+    'mqttSubscribe to $share/workers/jobs/# failed: "$share/workers/jobs/#" is a shared subscription, which takes a broker of ' +
+      'MQTT 5 (HOST_MQTT_URL): leave $share/ and the name behind it out.',
+  ])
 })

@@ -5,7 +5,7 @@ import type { LogFields } from '../../base/log/log.ts'
 import { memoize } from '../../base/memoize.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { cutText } from '../../base/text/cut-text.ts'
-import { isBelow } from '../../base/topic-filter.ts'
+import { isBelow, isShared } from '../../base/topic-filter.ts'
 import {
   isBrokerInternal,
   isRequest,
@@ -19,8 +19,6 @@ import type { RetainedPacket } from '../store/stored-packet.ts'
 
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
-/** Of a subscription that several clients take turns in. */
-const sharedPrefix = '$share/'
 /** Of a client's id that the log repeats. */
 const clientIdBytes = 200
 
@@ -184,7 +182,7 @@ export function createBrokerRules({
         return
       }
       // Those of MQTT 5 are no part of 3.1.1: taken as any other filter, it would never match.
-      if (topic.startsWith(sharedPrefix)) {
+      if (isShared(topic)) {
         warn('A subscription was refused: only brokers of MQTT 5 have shared ones', {
           client: client.id,
           filter: topic,

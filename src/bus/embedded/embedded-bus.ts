@@ -10,7 +10,7 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { createGuessLimit, type GuessLimit } from '../../base/network/guess-limit.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { TlsSource } from '../../base/keys/tls-identity.ts'
-import { isBelow, isFilter, isTopic } from '../../base/topic-filter.ts'
+import { isBelow, isFilter, isShared, isTopic } from '../../base/topic-filter.ts'
 import { createWarner } from '../../base/log/warning.ts'
 import type { WillRecord } from '../../schema/files/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../../schema/manifest/topic-rights.ts'
@@ -21,7 +21,7 @@ import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus }
 import { createCongestion } from './congestion.ts'
 import { createEmbeddedBroker } from './embedded-broker.ts'
 import { createInbox } from '../inbox.ts'
-import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
+import { closedProblem, filterProblem, sharedProblem, topicProblem } from '../problems.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 
 /** Messages of the host that are on their way; beyond it those of QoS 0 that nobody retains are dropped. */
@@ -233,6 +233,8 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     async subscribe(filter, handler, options): Promise<BusSubscription> {
       if (closing !== undefined || !listeners.isOpen) throw closedProblem()
       if (!isFilter(filter)) throw filterProblem(filter)
+      // As any other filter it would never match.
+      if (isShared(filter)) throw sharedProblem(filter)
       const entry = inbox.open(handler, options)
       for (const packet of store.retainedMatching([filter])) {
         if (mayReceive(filter, packet.topic)) entry.push(messageOf(packet, true))

@@ -1,5 +1,5 @@
 import type { IPublishPacket, MqttClient } from 'mqtt'
-import { filterMatches } from '../../base/topic-filter.ts'
+import { filterMatches, withoutShare } from '../../base/topic-filter.ts'
 import type { BusMessage, BusSubscription, SubscribeOptions } from '../bus.ts'
 import type { Inbox, InboxEntry } from '../inbox.ts'
 
@@ -61,7 +61,7 @@ export function createGroupedSubscriptions(
       // An older broker does not say. Then those who subscribed before see retained messages again; and one
       // that sends a message once for each of several overlapping filters is taken to have several messages.
       return [...groups.values()]
-        .filter(({ filter }) => filterMatches(filter, topic))
+        .filter(({ filter }) => filterMatches(withoutShare(filter), topic))
         .map((group) => ({ group, asking: [...group.members] }))
     }
     const all = Array.isArray(identifiers) ? identifiers : [identifiers]

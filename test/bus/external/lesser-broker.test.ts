@@ -5,7 +5,7 @@ import { silentLogger } from '../../../src/base/log/log.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { until } from '../../helpers/until.ts'
-import { collect, connect, createRecordingLogger, lines } from '../bus-fixture.ts'
+import { collect, connect, createRecordingLogger, lines, textOf } from '../bus-fixture.ts'
 import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
 
 /** Brokers elsewhere that do not take all that there is in MQTT, and say so. */
@@ -103,6 +103,21 @@ test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', 
   await bus.start()
   // Type, length, two bytes of the packet's number, and then how long its properties are.
   assert.equal((await subscribed)[4], 0)
+})
+
+test('What it hands on of a shared subscription reaches whoever has it', async (context) => {
+  const topic = 'jobs/1'
+  const url = await startSmallBroker(context, [0x29, 0], (bytes, socket) => {
+    if (!bytes.includes('$share/workers/jobs/+')) return
+    socket.write(Buffer.from([0x30, topic.length + 4, 0, topic.length, ...Buffer.from(topic), 0, 0x78]))
+  })
+  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
+  context.after(() => bus.close())
+  await bus.start()
+  const heard = new Promise<string>((resolve) => {
+    void bus.subscribe('$share/workers/jobs/+', (message) => resolve(textOf(message)))
+  })
+  assert.equal(await heard, 'jobs/1 x')
 })
 
 for (const { words, reason } of [
