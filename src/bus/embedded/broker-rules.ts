@@ -1,6 +1,5 @@
 import type { AedesOptions, AedesPublishPacket, AuthenticateError, Client } from 'aedes'
 import { clientNetwork } from '../../base/network/client-address.ts'
-import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields } from '../../base/log/log.ts'
 import { memoize } from '../../base/memoize.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
@@ -13,6 +12,7 @@ import {
   maySubscribe,
 } from '../../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from '../broker-limits.ts'
+import type { Guesses } from '../listeners/page-guesses.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 import type { RetainedPacket } from '../store/stored-packet.ts'
@@ -49,7 +49,8 @@ export interface BrokerRulesSettings {
   root: string
   /** Password that clients must give. */
   token: string | undefined
-  guesses: GuessLimit
+  /** What limits the guesses of a client. */
+  guessesOf: (client: Client) => Guesses
   /** Network address of a client. */
   addressOf: (client: Client) => string
   /** Says whose message this payload is. */
@@ -65,7 +66,7 @@ export interface BrokerRulesSettings {
 export function createBrokerRules({
   root,
   token,
-  guesses,
+  guessesOf,
   addressOf,
   retains,
   forwards,
@@ -129,6 +130,7 @@ export function createBrokerRules({
       }
       const wrong = refusal('The password must be the token of this host', badCredentials)
       const address = addressOf(client)
+      const guesses = guessesOf(client)
       // Too many wrong ones came from there: no password is looked at for a while.
       if (guesses.wait(address) > 0) {
         done(wrong, false)

@@ -8,6 +8,7 @@ import type { LogFields, Logger } from '../../base/log/log.ts'
 import { topicLevelsLimit } from '../../base/topic-filter.ts'
 import { isUnreleased, type WillRecord } from '../../schema/files/broker-record.ts'
 import { drainTimeout, inflightLimit } from '../broker-limits.ts'
+import { type Guesses, isFromPage } from '../listeners/page-guesses.ts'
 import { createBrokerRules } from './broker-rules.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
 import { createMessageEmitter } from './message-emitter.ts'
@@ -27,6 +28,8 @@ export interface EmbeddedBrokerSettings {
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
   guesses: GuessLimit
+  /** In place of those for clients that are web pages. */
+  pageGuesses: Guesses
   /** Where retained messages and sessions are kept over restarts; absent: they are not. */
   disk?: { directory: string; files: FileSystem } | undefined
   /** Milliseconds for the handshake of a client. */
@@ -42,9 +45,12 @@ export interface EmbeddedBrokerSettings {
 
 /** The broker library with this host's rules, and with what it remembers. */
 export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
-  const { root, token, guesses, connectTimeout, forwards, publishWill, clock, logger, warn } = settings
+  const { root, token, guesses, pageGuesses, connectTimeout, forwards, publishWill, clock, logger, warn } =
+    settings
   /** Of the client at the other end of each connection. */
   const addresses = new WeakMap<Duplex, string>()
+  /** Connections of web pages. */
+  const pages = new WeakSet<object>()
   const addressOf = (client: object): string => {
     const connection: unknown = Reflect.get(client, 'conn')
     return addresses.get(connection as Duplex) ?? ''
@@ -55,7 +61,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
   const { rules, unsubscribed, greeted, isAdmitted, counts } = createBrokerRules({
     root,
     token,
-    guesses,
+    guessesOf: (client) => (pages.has(client.conn) ? pageGuesses : guesses),
     addressOf,
     retains: (payload, publisher) => void publishers.set(payload, publisher),
     forwards,
@@ -131,6 +137,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     /** Serves a connection of a client with this address. */
     take(connection: Duplex, address: string, request?: IncomingMessage): void {
       addresses.set(connection, address)
+      if (isFromPage(request)) pages.add(connection)
       broker.handle(connection, request)
     },
   }

@@ -16,6 +16,7 @@ import type { WillRecord } from '../../schema/files/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../../schema/manifest/topic-rights.ts'
 import { createTopics } from '../../schema/names/topics.ts'
 import { createBrokerListeners } from '../listeners/broker-listeners.ts'
+import { createPageGuesses } from '../listeners/page-guesses.ts'
 import { connectionsLimit, connectionsPerAddressLimit, connectTimeout } from '../broker-limits.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from '../bus.ts'
 import { createCongestion } from './congestion.ts'
@@ -63,6 +64,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     connectTimeout,
     ...settings.limits,
   }
+  const pageGuesses = createPageGuesses({ guesses, clock, warn })
   const inbox = createInbox(logger)
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
@@ -75,6 +77,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const { broker, store, ledger, publishers, counts, take, clients, diskFailure } = createEmbeddedBroker({
     ...settings,
     guesses,
+    pageGuesses,
     connectTimeout: limits.connectTimeout,
     forwards: congestion.note,
     publishWill,
@@ -84,6 +87,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     ...settings,
     tls: settings.tls,
     guesses,
+    pageGuesses,
     addresses,
     limits,
     take,

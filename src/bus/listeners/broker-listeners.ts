@@ -12,6 +12,7 @@ import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/t
 import { packetBytesLimit, tcpKeepalive } from '../broker-limits.ts'
 import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
+import { type Guesses, isFromPage } from './page-guesses.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
 
@@ -25,6 +26,7 @@ export interface BrokerListenersSettings {
   /** Encrypts every connection over TCP. */
   tls: TlsSource | undefined
   guesses: GuessLimit
+  pageGuesses: Guesses
   addresses: ClientAddresses
   /** `connectTimeout`: milliseconds for the handshake. */
   limits: ConnectionLimits & { connectTimeout: number }
@@ -36,7 +38,7 @@ export interface BrokerListenersSettings {
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
-  const { bind, port, tls, guesses, addresses, limits, take, logger, warn } = settings
+  const { bind, port, tls, guesses, pageGuesses, addresses, limits, take, logger, warn } = settings
   const connections = createConnections(limits)
   const handshakes = new Set<Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
@@ -125,7 +127,8 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       if (shut || tcpServer === undefined || isFull(socket)) {
         throw new Problem('broker_unavailable', 'The broker takes no more connections; try again later.')
       }
-      if (guesses.wait(addresses.ofRequest(request)) > 0) {
+      const limit = isFromPage(request) ? pageGuesses : guesses
+      if (limit.wait(addresses.ofRequest(request)) > 0) {
         throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
       }
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)

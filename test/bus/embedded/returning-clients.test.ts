@@ -55,8 +55,9 @@ for (const qos of [1, 2] as const)
 test('What is published in the very moment in which all that had waited has gone comes last', async (context) => {
   const clock = systemClock
   const warn = (): void => undefined
+  const guesses = createGuessLimit({ clock, warn })
   const { broker, take } = createEmbeddedBroker({
-    ...{ root: 'host', guesses: createGuessLimit({ clock, warn }), connectTimeout: 10_000, clock },
+    ...{ root: 'host', guesses, pageGuesses: guesses, connectTimeout: 10_000, clock },
     ...{ forwards: () => undefined, publishWill: () => undefined, warn },
     logger: silentLogger,
   })

@@ -68,11 +68,12 @@ function createKeptConnection(of: TestHost) {
   }
 }
 
-/** Whether the broker lets a client in; it may hang up without a word. */
-function isTaken(url: string, password?: string): Promise<boolean> {
+/** Whether the broker lets a client in; it may hang up without a word. `origin`: of the web page that connects. */
+function isTaken(url: string, password?: string, origin?: string): Promise<boolean> {
   return new Promise((resolve) => {
     const given = password === undefined ? {} : { username: 'x', password }
-    const client = connect(url, { ...given, reconnectPeriod: 0 })
+    const page = origin === undefined ? {} : { wsOptions: { origin } }
+    const client = connect(url, { ...given, ...page, reconnectPeriod: 0 })
     const end = (taken: boolean): void => {
       resolve(taken)
       client.end(true)
@@ -216,6 +217,18 @@ test('after thirty wrong tries an address is cut off, right or wrong, at HTTP an
     await known.endAsync(true)
     await single.close()
   }
+})
+
+test('a web page elsewhere that guesses in the browser of the owner cuts off web pages there, and not the owner', async (context) => {
+  const single = await startHostFor(context, { settings: { token }, clock: createManualClock() })
+  const webSocket = `${single.url.replace('http', 'ws')}/mqtt`
+  const origin = 'http://evil.example'
+  for (let attempt = 0; attempt < wrongTriesAllowed; attempt += 1)
+    assert.equal(await isTaken(webSocket, 'wrong', origin), false)
+  assert.equal(await isTaken(webSocket, token, origin), false)
+  assert.equal(await isTaken(webSocket, token), true)
+  assert.equal(await isTaken(single.mqttUrl, token), true)
+  assert.equal((await single.request('GET', '/api/plugins')).status, 200)
 })
 
 test('who gives no token does not guess', async (context) => {
