@@ -19,6 +19,20 @@ export function isSameVersion(left: string, right: string): boolean {
   return first.compare(second) === 0 && first.compareBuild(second) === 0
 }
 
+/**
+ * The newest first; what is one version but for its build stays in its order. Each is read once: an index may list many
+ * thousands, and the host does nothing else meanwhile.
+ */
+export function newestFirst<T extends { readonly version: string }>(entries: readonly T[]): T[] {
+  return entries
+    .map((entry) => ({ entry, version: read(entry.version) }))
+    .sort(({ version: left }, { version: right }) => {
+      if (left === null || right === null) return Number(left === null) - Number(right === null)
+      return right.compare(left)
+    })
+    .map(({ entry }) => entry)
+}
+
 /** Whether it comes before the release that it names: `1.3.0-beta.1`. */
 export function isPrerelease(version: string): boolean {
   return (read(version)?.prerelease.length ?? 0) > 0

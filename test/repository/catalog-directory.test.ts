@@ -362,7 +362,18 @@ test('of several versions in an index the newest is offered, and each can be had
   assert.equal((await catalog.stage(local, clockPlugin, { version: '1.9.0' })).manifest.version, '1.9.0')
   const { code, message } = await problemOf(catalog.stage(local, clockPlugin, { version: '1.8.0' }))
   assert.equal(code, 'plugin_not_in_repository')
-  assert.match(message, /it has 1\.10\.0, 1\.10\.0-beta\.1, 1\.9\.0/)
+  assert.match(message, /it has 1\.10\.0, 1\.10\.0-beta\.1, 1\.9\.0\.$/)
+})
+
+test('of many versions the newest are named to who asks for one that is not there', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  await publish(
+    directory,
+    Array.from({ length: 25 }, (_, index) => `1.0.${index}`),
+  )
+  const { message } = await problemOf(catalog.stage(local, clockPlugin, { version: '2.0.0' }))
+  const newest = Array.from({ length: 20 }, (_, index) => `1.0.${24 - index}`)
+  assert.equal(message.split('; it has ')[1], `${newest.join(', ')} and 5 older ones.`)
 })
 
 test('a prerelease is offered to who has one that is newer than all releases, and where there is no release', async (context) => {

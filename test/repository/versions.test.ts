@@ -7,6 +7,7 @@ import {
   isPrerelease,
   isSameVersion,
   isVersionRange,
+  newestFirst,
   satisfies,
 } from '../../src/repository/versions.ts'
 
@@ -25,6 +26,25 @@ test('a version is newer by its numbers, and a prerelease is older than its rele
   assert.equal(isNewer('soon', '1.0.0'), false)
   assert.equal(isNewer('1.0.0', 'soon'), false)
   assert.equal(isNewer('99999999999999999999.0.0', '1.0.0'), false)
+})
+
+test('versions are put in order, and each of many is read once', () => {
+  const inOrder = ['2.0.0', '2.0.0-beta.10', '2.0.0-beta.9', '1.10.0+b', '1.10.0+a', '1.9.0', 'soon', 'later']
+  const given = ['soon', '1.9.0', '2.0.0-beta.9', '1.10.0+b', '2.0.0', 'later', '1.10.0+a', '2.0.0-beta.10']
+  const sorted = newestFirst(given.map((version) => ({ version })))
+  assert.deepEqual(
+    sorted.map(({ version }) => version),
+    inOrder,
+  )
+  let reads = 0
+  const counting = Array.from({ length: 1_000 }, (_, index) => ({
+    get version() {
+      reads += 1
+      return `1.0.0-nightly.${(index * 7) % 1_000}`
+    },
+  }))
+  newestFirst(counting)
+  assert.equal(reads, counting.length)
 })
 
 test('what comes before a release is told from it, also where its hyphen is left out', () => {

@@ -5,6 +5,9 @@ import type { OpenRepository } from './index-cache.ts'
 import type { RepositorySettings, VersionWish } from '../repository.ts'
 import { isNewer, isPrerelease, isSameVersion } from '../versions.ts'
 
+/** Versions that are named to who has asked for one that is not there. */
+const namedVersions = 20
+
 /**
  * Of the entries of a plugin, newest first, the one that is offered to who has `installed`: the newest release. A
  * prerelease is offered where there is no release, and to who has a prerelease that is newer than all releases.
@@ -60,6 +63,13 @@ export function notOffered(
     'plugin_not_in_repository',
     version === undefined
       ? `The repository "${name}" has no ${fullId}; its index may name it otherwise.`
-      : `The repository "${name}" has no version ${version} of ${fullId}; it has ${available.join(', ')}.`,
+      : `The repository "${name}" has no version ${version} of ${fullId}; it has ${listed(available)}.`,
   )
+}
+
+/** An index may list thousands, of which nobody reads the oldest. */
+function listed(versions: readonly string[]): string {
+  const more = versions.length - namedVersions
+  const named = versions.slice(0, namedVersions).join(', ')
+  return more > 0 ? `${named} and ${more} older ones` : named
 }

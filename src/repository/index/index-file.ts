@@ -17,7 +17,7 @@ import {
   tidyHead,
 } from '../../schema/manifest/repository-index.ts'
 import { SourceError } from '../sources/source.ts'
-import { isNewer, isSameVersion } from '../versions.ts'
+import { newestFirst } from '../versions.ts'
 
 /** More entries than so many are no list of plugins: with nothing but what they must have they fill the mebibyte. */
 export const indexEntries = 20_000
@@ -84,7 +84,7 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
       errors: errors.map(({ path, message }) => ({ path: `/plugins/${position}${path}`, message })),
     })
   }
-  for (const versions of byPlugin.values()) versions.sort(newestFirst)
+  for (const [fullId, versions] of byPlugin) byPlugin.set(fullId, newestFirst(versions))
   const unnamed = plugins.length - usable.length - unusable.length
   return { index: { ...head.value.value, plugins: usable }, byPlugin, unusable, unnamed }
 }
@@ -95,11 +95,6 @@ function readEntry(entry: unknown, closely: boolean): Parsed<Lenient<RepositoryE
   if (isRepositoryEntry(value)) return { ok: true, value: { value, warnings: [] } }
   if (!closely) return undefined
   return parseLeniently(parseRepositoryEntry, entry, { ...indexRules, tidy: tidyEntry })
-}
-
-function newestFirst(left: RepositoryEntry, right: RepositoryEntry): number {
-  if (isSameVersion(left.version, right.version)) return 0
-  return isNewer(left.version, right.version) ? -1 : 1
 }
 
 /** People write `./clock/` for `clock`. */
