@@ -153,3 +153,33 @@ test('a tag that is one long word fits on a phone', options, async (context) => 
     await assertFitsWidth(page, address)
   }
 })
+
+test(
+  'of a great many tags those are offered that most plugins have, and the one that is chosen',
+  options,
+  async (context) => {
+    const plugins = ['one', 'two', 'three'].map((id) => {
+      const own = Array.from({ length: 24 }, (_, index) => `${id}-${index}`)
+      return { id, lua: '', manifest: { tags: [...own, 'shared'] } }
+    })
+    const host = await startTestHost({ plugins })
+    context.after(() => host.close())
+    await install(host, '@fixtures/three')
+    const { page } = await openPage(context, host)
+    await page.goto('/catalog?tag=three-23')
+    const cards = page.getByRole('list', { name: 'Plugins on offer' })
+    await cards.getByText('and 5 more').waitFor()
+    assert.deepEqual(
+      [await cards.getByRole('listitem').count(), await cards.locator('.tag').count()],
+      [1, 20],
+    )
+    const tags = page.getByRole('group', { name: 'Tags' })
+    assert.equal(await tags.getByRole('button').count(), 41)
+    assert.equal(await tags.getByRole('button', { name: 'shared' }).count(), 1)
+    await tags.getByRole('button', { name: 'three-23', pressed: true }).click()
+    await cards.getByText('and 5 more').nth(2).waitFor()
+    assert.equal(await tags.getByRole('button').count(), 40)
+    await page.goto('/plugins/@fixtures/three')
+    await page.getByText('and 5 more').waitFor()
+  },
+)

@@ -11,7 +11,7 @@ import { fitsSearch, SearchBox } from '../parts/search-box.tsx'
 import { Select } from '../parts/select.tsx'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import { permissionsInWords } from '../base/permission-words.ts'
-import { TagFilter, tagsOf } from '../parts/tag-filter.tsx'
+import { TagFilter, Tags, tagsOf } from '../parts/tag-filter.tsx'
 import { ForeignNamespace } from '../plugin/changes/foreign-namespace.tsx'
 import { ChangeDialog } from '../plugin/changes/change-dialog.tsx'
 import type { Change } from '../plugin/changes/use-change-check.ts'
@@ -114,11 +114,14 @@ function Offer({ entry, doing, onChange }: OfferProps) {
       )}
       {tags.length === 0 ? null : (
         <p class="tag-line">
-          {tags.map((tag) => (
-            <span key={tag} class="tag">
-              {tag}
-            </span>
-          ))}
+          <Tags
+            tags={tags}
+            show={(tag) => (
+              <span key={tag} class="tag">
+                {tag}
+              </span>
+            )}
+          />
         </p>
       )}
       <div class="actions" ref={actions}>

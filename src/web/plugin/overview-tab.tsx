@@ -7,6 +7,7 @@ import type { Plugin } from '../base/types.ts'
 import { dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { AddressLink, Fact } from '../parts/fact.tsx'
+import { Tags } from '../parts/tag-filter.tsx'
 import { isInFleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
 import { readPlugin } from '../store/plugins.ts'
@@ -67,13 +68,18 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
           </Fact>
           <Fact name="Repository">{breakable(repository ?? '–')}</Fact>
           <Fact name="Tags" as="tag-line">
-            {tags.length === 0
-              ? '–'
-              : tags.map((tag) => (
+            {tags.length === 0 ? (
+              '–'
+            ) : (
+              <Tags
+                tags={tags}
+                show={(tag) => (
                   <Link key={tag} class="tag" to={`/plugins?tag=${encodeURIComponent(tag)}`}>
                     {tag}
                   </Link>
-                ))}
+                )}
+              />
+            )}
           </Fact>
           <Fact name="Needs">
             {dependencies.length === 0
