@@ -88,7 +88,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     const wasConnected = connected
     if (wasConnected && clock.monotonic() - connectedAt >= steadyTime) failures = 0
     drop()
-    const text = reason === undefined ? 'the connection was closed' : brokerFailure(reason, clock.now())
+    const text = brokerFailure(reason, { now: clock.now(), wasConnected })
     if (isFinished) {
       ended(wasConnected, text)
       return

@@ -8,12 +8,27 @@ const refusedLogin = /^Connection refused: (Not authorized|Bad username or passw
 const advice = /; if the root CA is installed locally, .*$/
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY|UNABLE_TO_GET)/
 
-/** Why a broker cannot be reached, and what to do where that is known. `now`: as certificates are measured by. */
-export function brokerFailure(error: unknown, now: number): string {
-  const message = messageOf(error)
+const wrongName = 'ERR_TLS_CERT_ALTNAME_INVALID'
+const otherDoor =
+  'it hung up before it had answered; mqtts:// and wss:// are for a port with TLS, mqtt:// and ws:// for one without, and each port takes either MQTT or WebSocket'
+
+export interface BrokerFailureContext {
+  /** Milliseconds since 1970, as certificates are measured by. */
+  now: number
+  /** Whether the broker had taken the connection. */
+  wasConnected: boolean
+}
+
+/** Why a broker cannot be reached, and what to do where that is known. `error`: undefined when nobody said why the connection ended. */
+export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailureContext): string {
+  const message = error === undefined ? 'the connection was closed' : messageOf(error)
+  const code = systemErrorCode(error)
+  if (!wasConnected && (error === undefined || code === 'ECONNRESET')) return `${message}: ${otherDoor}`
+  if (code === wrongName)
+    return `${message.trimEnd().replace(/:$/, '')}: HOST_MQTT_URL must name the broker as its certificate does`
   if (refusedLogin.test(message))
     return `${message}: it does not take the user name and password that HOST_MQTT_URL has, or this client`
-  if (untrusted.test(systemErrorCode(error) ?? ''))
+  if (untrusted.test(code ?? ''))
     return `${message.replace(advice, '')}: NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own`
   const doubt = clockInDoubt(message, now)
   return doubt === undefined ? (tlsWords(message, 'the broker') ?? message) : `${message}; ${doubt}`

@@ -58,6 +58,30 @@ test(
   },
 )
 
+for (const { what, scheme, lines } of [
+  { what: 'TLS at a port without', scheme: 'mqtts:', lines: [] },
+  {
+    what: 'no TLS at a port with it',
+    scheme: 'mqtt:',
+    lines: [`certfile ${join(tls, 'certificate.pem')}`, `keyfile ${join(tls, 'key.pem')}`],
+  },
+  { what: 'WebSocket at a port without', scheme: 'ws:', lines: [] },
+]) {
+  test(
+    `A broker that only hangs up is told of with what may be wrong with the address: ${what}`,
+    { skip: mosquittoMissing },
+    async (context) => {
+      const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...lines])
+      await mosquitto.start()
+      const { logged } = await toldOf(context, mosquitto.url.replace('mqtt:', scheme))
+      assert.equal(
+        logged,
+        'read ECONNRESET: it hung up before it had answered; mqtts:// and wss:// are for a port with TLS, mqtt:// and ws:// for one without, and each port takes either MQTT or WebSocket',
+      )
+    },
+  )
+}
+
 test('What a broker has against a host is said in words, and what is plain already stays', () => {
   const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code })
   const openSsl = (reason: string): Error =>
@@ -70,7 +94,11 @@ test('What a broker has against a host is said in words, and what is plain alrea
       coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'),
       coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1883'),
       new Error('connack timeout'),
-    ].map((error) => brokerFailure(error, 0)),
+      coded(
+        'ERR_TLS_CERT_ALTNAME_INVALID',
+        "Hostname/IP does not match certificate's altnames: IP: 10.0.0.7 is not in the cert's list: ",
+      ),
+    ].map((error) => brokerFailure(error, { now: 0, wasConnected: false })),
     [
       'the broker asks who connects for a certificate, and this host has none to show: tlsv13 alert certificate required',
       'what answers at the broker does not speak TLS: wrong version number',
@@ -78,6 +106,12 @@ test('What a broker has against a host is said in words, and what is plain alrea
       `unable to verify the first certificate: ${ownAuthority}`,
       'connect ECONNREFUSED 127.0.0.1:1883',
       'connack timeout',
+      "Hostname/IP does not match certificate's altnames: IP: 10.0.0.7 is not in the cert's list: HOST_MQTT_URL must name the broker as its certificate does",
     ],
+  )
+  const reset = coded('ECONNRESET', 'read ECONNRESET')
+  assert.deepEqual(
+    [reset, undefined].map((error) => brokerFailure(error, { now: 0, wasConnected: true })),
+    ['read ECONNRESET', 'the connection was closed'],
   )
 })
