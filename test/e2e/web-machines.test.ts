@@ -81,11 +81,22 @@ test(
   async (context) => {
     const host = await lampHost(context)
     await install(host, lamp)
-    const { page } = await open(context, host)
+    const { page, faults } = await open(context, host)
+    let isReady = (): void => undefined
+    const ready = new Promise<void>((resolve) => (isReady = resolve))
+    // How long the journal is comes last.
+    await page.route(/\/api\/history\?/, async (route) => {
+      await ready
+      await route.continue()
+    })
     await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}&seq=9999`)
+    await page.locator('svg').getByText('uninstalled').first().waitFor()
+    isReady()
     await page.getByText(/^There is no event 9999: the last one is event \d+\./).waitFor()
     await page.getByRole('heading', { name: 'Now', exact: true }).waitFor()
     assert.equal(await page.getByText('At event 9999').count(), 0)
+    // Nothing was asked for that is not there.
+    assert.deepEqual(faults, [])
   },
 )
 

@@ -35,7 +35,8 @@ export function MachinesPage({ name }: { name: string }) {
   const seq = isAhead ? undefined : asked
   const moment = seq ?? lastSeq
   const isHere = moment >= firstSeq
-  const states = useStatesAt(isHere ? moment : 0)
+  // Until the journal is known nobody can say whether there is such an event.
+  const states = useStatesAt(lastSeq > 0 && isHere ? moment : 0)
   const events = useEventsAround(seq, isHost ? hostReach : sequenceLength)
 
   useEffect(() => {
