@@ -51,6 +51,17 @@ function textOf(file) {
   return [text, ...parts.map((part) => readFileSync(part, 'utf8'))].join('\n')
 }
 
+/** Those that measure how long others wait. Two of them side by side measure each other; most of the rest waits itself. */
+const isMeasuring = (file) => file.startsWith('test/hostile/')
+
+/** The measuring ones, spread evenly among the rest. */
+function interleaved(files) {
+  const placesOf = (some) => some.map((file, index) => ({ file, place: (index + 0.5) / some.length }))
+  return [...placesOf(files.filter(isMeasuring)), ...placesOf(files.filter((file) => !isMeasuring(file)))]
+    .sort((left, right) => left.place - right.place)
+    .map(({ file }) => file)
+}
+
 /**
  * Modules to run in this order, each in a process of its own, with the test files that they import: they are in `folder`.
  * `isShared`: files that may share a process do.
@@ -65,7 +76,7 @@ function modulesOf(files, folder, isShared) {
     sharing.filter((_, index) => index % count === nth),
   )
   return new Map(
-    [...files.filter(isAlone).map((file) => [file]), ...groups].map((group, index) => {
+    [...interleaved(files.filter(isAlone)).map((file) => [file]), ...groups].map((group, index) => {
       const path = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
       writeFileSync(path, group.map((file) => `import ${JSON.stringify(pathToFileURL(file))}\n`).join(''))
       return [path, group]

@@ -37,11 +37,10 @@ test('leases are seen to change when the server dies that handed them out', asyn
   const manager = await jetstreamManager(connection)
   const record: LeaseRecord = { host: 'h1', session: '0-x1-0', epoch: 1 }
 
-  async function handingOut(): Promise<string[]> {
+  /** Who hands the leases out to each of those that read them, by its name; undefined: the servers do not agree on that yet. */
+  async function handingOut(): Promise<Map<string, string | undefined>> {
     const found = await manager.consumers.list(stream).next()
-    return found.flatMap(({ cluster, name }) =>
-      cluster?.leader === undefined ? [] : [`${cluster.leader} ${name}`],
-    )
+    return new Map(found.map(({ cluster, name }) => [name, cluster?.leader]))
   }
   let attempt = 0
   /** Its connection is to one server, and another one hands out the leases. */
@@ -50,9 +49,11 @@ test('leases are seen to change when the server dies that handed them out', asyn
     const home = attempt++ % servers.length
     const before = await handingOut()
     const opened = await openStore(context, [urls[home] ?? ''])
-    const own = (await handingOut()).find((each) => !before.includes(each))
-    const leader = own?.split(' ')[0]
-    if (leader !== undefined && leader !== `n${home}`) return { reader: opened, name: leader }
+    const leader = await until('its server', async () => {
+      const own = [...(await handingOut())].find(([name]) => !before.has(name))
+      return own?.[1]
+    })
+    if (leader !== `n${home}`) return { reader: opened, name: leader }
     await opened.store.close()
     return undefined
   })
