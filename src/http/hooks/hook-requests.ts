@@ -6,7 +6,7 @@ import { freeMemory } from '../../base/memory/free-memory.ts'
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { FoundHook } from '../../lifecycle/lifecycle.ts'
-import { type HookOutcome, isHookAnswerHeader } from '../../schema/outside/hook.ts'
+import { hookAnswerTime, type HookOutcome, isHookAnswerHeader } from '../../schema/outside/hook.ts'
 import type { Access } from '../access/access.ts'
 import type { StartGate } from '../requests/start-gate.ts'
 import { hookTargetOf } from './hook-address.ts'
@@ -14,8 +14,6 @@ import { createHookBodies } from './hook-body.ts'
 import { createHookPlaces } from './hook-places.ts'
 import { createTurnLimiter } from './turn-limiter.ts'
 
-/** Milliseconds from the call of a handler to its answer. */
-const answerTime = 10_000
 /** Milliseconds that the other side may take to read an answer: 5 MiB over a poor line. */
 const readingTime = 30_000
 
@@ -107,8 +105,8 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
       enough.signal,
     )
     const late = (): Problem =>
-      new Problem('hook_timeout', `The plugin did not answer within ${answerTime / 1_000} s.`)
-    const outcome = withDeadline(clock, answerTime, done, late).finally(() => {
+      new Problem('hook_timeout', `The plugin did not answer within ${hookAnswerTime / 1_000} s.`)
+    const outcome = withDeadline(clock, hookAnswerTime, done, late).finally(() => {
       gone.removeEventListener('abort', giveUp)
       enough.abort(over)
     })

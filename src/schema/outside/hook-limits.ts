@@ -14,6 +14,8 @@ export const hookMethodPattern = '^[A-Z-]{1,20}$'
 export const hookBodyLimit = 1024 * 1024
 /** Bytes of an answer's body: a picture of a camera, not a film. */
 export const hookAnswerLimit = 5 * 1024 * 1024
+/** Milliseconds from the call of a handler to its answer. */
+export const hookAnswerTime = 10_000
 
 /**
  * Headers that an answer may have. The answer comes from the same origin as the pages of the host, so all that a

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import type { LifecycleFacade } from '../../../lifecycle/facade.ts'
 import type { FoundHook, Lifecycle } from '../../../lifecycle/lifecycle.ts'
-import type { HookOutcome, HookRequest } from '../../../schema/outside/hook.ts'
+import { hookAnswerTime, type HookOutcome, type HookRequest } from '../../../schema/outside/hook.ts'
 
 /** Requests from outside for a plugin of another host: they go there, and its answers come back. */
 export interface FleetHooks {
@@ -19,9 +19,6 @@ export type SentHook = [...HookPlace, request: Omit<HookRequest, 'body'> & { bod
 type FoundThere = Omit<FoundHook, 'take' | 'methods'> & { methods: FoundHook['methods'] | null }
 type SentOutcome =
   Exclude<HookOutcome, { ok: true }> | (Omit<Extract<HookOutcome, { ok: true }>, 'body'> & { body?: string })
-
-/** Milliseconds for which whoever has asked waits for the answer of a handler. */
-const answerTime = 10_000
 
 export function createFleetHooks(parts: {
   lifecycle: Pick<Lifecycle, 'findHook'>
@@ -69,7 +66,7 @@ export function createFleetHooks(parts: {
       const received = { ...request, body: fromText(request.body) }
       // Nobody tells this host that the other one has given up: the plugin would have the request until it is unloaded.
       const enough = new AbortController()
-      const late = clock.schedule(answerTime, () => enough.abort())
+      const late = clock.schedule(hookAnswerTime, () => enough.abort())
       const outcome = await found.take(received, enough.signal).finally(() => late.cancel())
       if (!outcome.ok) return outcome
       const { body, ...answer } = outcome
