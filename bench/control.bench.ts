@@ -41,7 +41,7 @@ async function median(to: string): Promise<number> {
 }
 
 const measuredRounds: Round[] = []
-const { root } = { root: 'host' }
+const root = 'host'
 const set = `${root}/plugins/@bench/lamp/controls/dim/set`
 try {
   await client.subscribeAsync([`${root}/plugins/@bench/lamp/sensors/level`, 'bench/there-and-back'])
