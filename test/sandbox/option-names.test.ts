@@ -32,6 +32,82 @@ test('an option that does not exist is told once, with the one that was meant', 
   )
 })
 
+test('an option that is left out because of its value is told once, with what it must be', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function nothing() end
+      local lamp = { get = nothing }
+      for _ = 1, 2 do plugin:kvSet("a", 1, { ttl = "1h", secure = "no" }) end
+      plugin:kvSet("a", 1, 60)
+      plugin:mqttPublish("a", "b", { qos = 3, retain = 0 })
+      plugin:emit("x:y", 1, { throttle = -1, key = {}, qos = "high" })
+      plugin:emit("x:y", 1, true)
+      plugin:poller("p", {
+        interval = "a minute", initialDelay = -5, timeout = 0, retry = 3, onTick = nothing, onError = "log",
+      })
+      plugin:poller("q", { retry = { attempts = "many" }, onTick = nothing })
+      plugin:httpRequest({ url = "no address", timeout = -1, parseJson = "succes", verifySSL = "false" })
+      Modbus.readHolding({ host = "", addr = 1, timeout = "long" })
+      expose(lamp, "select", { id = "s", name = lamp, min = "low", options = "a,b", modes = { {} } })
+      plugin:onSensor("@test/other/x", nothing, 5000)
+      print("done")
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('done')
+      const warnings = recorder.logs().filter((line) => line.startsWith('warn'))
+      const expected = [
+        'plugin:kvSet: the option ttl must be a number, not "1h": it is ignored',
+        'plugin:kvSet: the option secure must be true or false, not "no": it counts as true',
+        'plugin:kvSet: the options must be a table, not a number: they are ignored',
+        'plugin:mqttPublish: the option qos must be 0, 1 or 2, not 3: it is ignored',
+        'plugin:mqttPublish: the option retain must be true or false, not 0: it counts as true',
+        'plugin:emit: the option throttle must be a number of milliseconds from 0, not -1: it is ignored',
+        'plugin:emit: the option key must be a string, not a table: it is ignored',
+        'plugin:emit: the option qos must be 0, 1 or 2, not "high": it is ignored',
+        'plugin:emit: the options must be a table, not a boolean: they are ignored',
+        'plugin:poller: the option interval must be a number of milliseconds from 0, not "a minute": it is ignored',
+        'plugin:poller: the option initialDelay must be a number of milliseconds from 0, not -5: it is ignored',
+        'plugin:poller: the option timeout must be a number of milliseconds above 0, not 0: it is ignored',
+        'plugin:poller: the option retry must be a table such as { maxAttempts = 3, backoff = 1000 }, not 3: it is ignored',
+        'plugin:poller: the option onError must be a function, not "log": it is ignored',
+        'plugin:httpRequest: the option timeout must be a number of milliseconds above 0, not -1: it is ignored',
+        'plugin:httpRequest: the option parseJson must be "success", "always" or "never", not "succes": it is ignored',
+        'plugin:httpRequest: the option verifySSL must be true or false, not "false": it counts as true',
+        'Modbus.readHolding: the option timeout must be a number of milliseconds above 0, not "long": it is ignored',
+        'expose: the option name must be a string, not a table: it is ignored',
+        'expose: the option min must be a number, not "low": it is ignored',
+        'expose: the option options must be a list of strings, not "a,b": it is ignored',
+        'expose: the option modes must be a list of strings, not a table: it is ignored',
+        'plugin:onSensor: the options must be a table, not a number: they are ignored',
+      ]
+      assert.deepEqual(warnings.sort(), expected.map((line) => `warn ${line}`).sort())
+    },
+  )
+})
+
+test('an option as the plugin API permits it is told of by nobody', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function nothing() end
+      plugin:kvSet("a", 1, { ttl = "3600", secure = false })
+      plugin:kvSet("b", 1, { ttl = -1 })
+      plugin:mqttPublish("a", "b", { qos = "1", retain = true })
+      plugin:emit("x:y", 1, { throttle = 0, key = 7, coalesce = 500 })
+      plugin:poller("p", { interval = 0, retry = { attempts = 2 }, onTick = nothing })
+      plugin:httpRequest({ url = "no address", parseJson = false, verifySSL = false, log = false })
+      expose({ get = nothing }, "select", { id = "s", options = { "a", 2 }, min = "0" })
+      print("done")
+    `),
+    async ({ recorder }) => {
+      await recorder.logged('done')
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('warn')),
+        [],
+      )
+    },
+  )
+})
+
 test('names of options that come from elsewhere do not fill the log', async () => {
   await withPlugin(
     pluginSource(`

@@ -1,55 +1,82 @@
+import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { PluginLog } from '../plugin-log.ts'
-import { isTable } from '../lua/arguments.ts'
+import { isTable, typeName } from '../lua/arguments.ts'
 import { closestName } from '../../../base/text/closest-name.ts'
+import { isOptionKind, type OptionKind, optionComplaint } from './option-kinds.ts'
 
 const request =
-  'url method headers timeout body json form multipart query auth saveCookies maxBody parseJson insecureSkipVerify verifySSL log'
+  'url method headers timeout:positive body json form multipart query auth saveCookies:flag maxBody parseJson:jsonMode insecureSkipVerify:flag verifySSL:flag log'
 
-/** What a table of options may have, by the heading of its table in the guide without "Options of". */
-export const optionNames = {
-  'a request': request.split(' '),
-  'a poller': 'interval immediate initialDelay timeout retry onTick onError'.split(' '),
-  'a schedule': 'timezone days latitude longitude catchUp'.split(' '),
-  'a watcher': 'now stays debounce'.split(' '),
-  'an event': 'throttle key trailing coalesce qos retain'.split(' '),
+/**
+ * What a table of options may have, by the heading of its table in the guide without "Options of". Behind a colon
+ * is the kind of one that the plugin API takes in place of an error: the log tells of what is of no use.
+ */
+const described = {
+  'a request': request,
+  'a poller':
+    'interval:duration immediate:flag initialDelay:duration timeout:positive retry:retry onTick onError:function',
+  'a schedule': 'timezone days latitude longitude catchUp',
+  'a watcher': 'now:flag stays debounce',
+  'an event': 'throttle:duration key:text trailing:flag coalesce:flag qos:qos retain:flag',
   'an exposure':
-    'id name area unit min max step icon device_class state_class features device options modes presets fanModes swingModes effects tones fanSpeeds'.split(
-      ' ',
-    ),
-  'a handler': 'auth methods'.split(' '),
-  'a WebSocket': 'headers protocols ping reconnect insecureSkipVerify'.split(' '),
-  'a TCP connection': 'tls timeout framing reconnect'.split(' '),
-  'a UDP socket': 'port multicast broadcast reconnect'.split(' '),
-  'a serial port': 'baudRate dataBits parity stopBits framing reconnect'.split(' '),
-  'a search': 'seconds reconnect'.split(' '),
-  'a Modbus request': 'host port framing unit fc addr qty value values timeout'.split(' '),
+    'id:text name:text area:text unit:text min:number max:number step:number icon:text device_class:text state_class:text features:texts device options:texts modes:texts presets:texts fanModes:texts swingModes:texts effects:texts tones:texts fanSpeeds:texts',
+  'a handler': 'auth methods',
+  'a WebSocket': 'headers protocols ping reconnect insecureSkipVerify:flag',
+  'a TCP connection': 'tls timeout framing reconnect',
+  'a UDP socket': 'port multicast broadcast:flag reconnect',
+  'a serial port': 'baudRate dataBits parity stopBits framing reconnect',
+  'a search': 'seconds reconnect',
+  'a Modbus request': 'host port framing unit fc addr qty value values timeout:positive',
 } as const
 
-/** By what is called: which of its arguments has options, from 1, and their names. */
-const calls = new Map<string, [position: number, names: readonly string[]]>([
-  ['plugin:httpRequest', [1, optionNames['a request']]],
-  ['plugin:httpStream', [1, [...optionNames['a request'], 'reconnect']]],
-  ['plugin:poller', [2, optionNames['a poller']]],
-  ['plugin:at', [3, optionNames['a schedule']]],
-  ['plugin:cron', [3, optionNames['a schedule']]],
-  ['plugin:onObject', [3, optionNames['a watcher']]],
-  ['plugin:onSensor', [3, optionNames['a watcher']]],
-  ['plugin:emit', [3, optionNames['an event']]],
-  ['plugin:mqttPublish', [3, ['retain', 'qos']]],
-  ['plugin:kvSet', [3, ['ttl', 'secure']]],
-  ['plugin:httpHandler', [3, optionNames['a handler']]],
-  ['plugin:webSocket', [2, optionNames['a WebSocket']]],
-  ['plugin:tcpConnect', [3, optionNames['a TCP connection']]],
-  ['plugin:udpSocket', [1, optionNames['a UDP socket']]],
-  ['plugin:serialPort', [2, optionNames['a serial port']]],
-  ['plugin:discover', [3, optionNames['a search']]],
-  ['plugin:discoverSsdp', [3, optionNames['a search']]],
-  ['expose', [3, optionNames['an exposure']]],
+type Kinds = ReadonlyMap<string, OptionKind | undefined>
+
+function kindsOf(text: string): Kinds {
+  return new Map(
+    text.split(' ').map((entry) => {
+      const [name = '', kind = ''] = entry.split(':')
+      return [name, isOptionKind(kind) ? kind : undefined]
+    }),
+  )
+}
+
+/** Names of options, by the same heading. */
+export const optionNames: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
+  Object.entries(described).map(([heading, text]) => [heading, [...kindsOf(text).keys()]]),
+)
+
+/** By what is called: which of its arguments has options, from 1, and which. */
+const calls = new Map<string, [position: number, options: string]>([
+  ['plugin:httpRequest', [1, described['a request']]],
+  ['plugin:httpStream', [1, `${described['a request']} reconnect`]],
+  ['plugin:poller', [2, described['a poller']]],
+  ['plugin:at', [3, described['a schedule']]],
+  ['plugin:cron', [3, described['a schedule']]],
+  ['plugin:onObject', [3, described['a watcher']]],
+  ['plugin:onSensor', [3, described['a watcher']]],
+  ['plugin:emit', [3, described['an event']]],
+  ['plugin:mqttPublish', [3, 'retain:flag qos:qos']],
+  ['plugin:kvSet', [3, 'ttl:number secure:flag']],
+  ['plugin:httpHandler', [3, described['a handler']]],
+  ['plugin:webSocket', [2, described['a WebSocket']]],
+  ['plugin:tcpConnect', [3, described['a TCP connection']]],
+  ['plugin:udpSocket', [1, described['a UDP socket']]],
+  ['plugin:serialPort', [2, described['a serial port']]],
+  ['plugin:discover', [3, described['a search']]],
+  ['plugin:discoverSsdp', [3, described['a search']]],
+  ['expose', [3, described['an exposure']]],
   ...['request', 'readHolding', 'readInput', 'writeSingle', 'writeMultiple'].map(
-    (name): [string, [number, readonly string[]]] => [`Modbus.${name}`, [1, optionNames['a Modbus request']]],
+    (name): [string, [number, string]] => [`Modbus.${name}`, [1, described['a Modbus request']]],
   ),
 ])
+
+/** Those that go on without a table where the options are to be; the others raise an error. */
+const lenientCalls = new Set(
+  'plugin:at plugin:cron plugin:onObject plugin:onSensor plugin:emit plugin:mqttPublish plugin:kvSet plugin:httpHandler expose'.split(
+    ' ',
+  ),
+)
 
 /** Options may have names that come from outside. */
 const mostSaid = 100
@@ -59,17 +86,35 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
   return (call) => {
     const known = calls.get(call)
     if (known === undefined) return () => undefined
-    const [position, names] = known
+    const [position, text] = known
+    const kinds = kindsOf(text)
+
+    /** What the log is told of one option. */
+    function complaint(name: string, value: LuaValue): string | undefined {
+      if (kinds.has(name)) {
+        const reason = optionComplaint(kinds.get(name), value)
+        return reason === undefined ? undefined : `${call}: the option ${name} ${reason}`
+      }
+      const near = closestName(name, [...kinds.keys()])
+      return `${call} has no option '${name}'${near === undefined ? '' : ` (did you mean: '${near}'?)`}`
+    }
+
     return (args, foreignCaller) => {
-      const options = args[position - 1]
-      if (!isTable(options)) return
-      for (const [name] of options.textEntries()) {
-        if (typeof name !== 'string' || names.includes(name) || said.has(`${call} ${name}`)) continue
+      const tellOnce = (name: string, sentence: string): void => {
         if (said.size >= mostSaid) return
         said.add(`${call} ${name}`)
-        const near = closestName(name, names)
-        const hint = near === undefined ? '' : ` (did you mean: '${near}'?)`
-        log.write('warn', `${call} has no option '${name}'${hint}`, foreignCaller)
+        log.write('warn', sentence, foreignCaller)
+      }
+      const options = args[position - 1]
+      if (!isTable(options)) {
+        if (options === undefined || !lenientCalls.has(call) || said.has(`${call} `)) return
+        tellOnce('', `${call}: the options must be a table, not a ${typeName(options)}: they are ignored`)
+        return
+      }
+      for (const [name] of options.textEntries()) {
+        if (typeof name !== 'string' || said.has(`${call} ${name}`)) continue
+        const sentence = complaint(name, options.get(name))
+        if (sentence !== undefined) tellOnce(name, sentence)
       }
     }
   }

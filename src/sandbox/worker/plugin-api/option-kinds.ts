@@ -1,0 +1,62 @@
+import { quoted } from '../../../base/text/cut-text.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import { isFunction, isTable, listOf, optionalNumber, optionalText, typeName } from '../lua/arguments.ts'
+
+/** What options have to be that are left out, not refused, when they are something else. Pure. */
+
+const isNumber = (value: LuaValue): boolean => optionalNumber(value) !== undefined
+const isDuration = (value: LuaValue): boolean => (optionalNumber(value) ?? -1) >= 0
+const isText = (value: LuaValue): boolean => optionalText(value) !== undefined
+const jsonModes = ['success', 'always', 'never']
+/** What people write for false; Lua takes each for true. */
+const falseWords = ['', '0', 'false', 'no', 'off']
+
+const kinds = {
+  number: { fits: isNumber, must: 'must be a number' },
+  duration: { fits: isDuration, must: 'must be a number of milliseconds from 0' },
+  positive: {
+    fits: (value: LuaValue) => (optionalNumber(value) ?? 0) > 0,
+    must: 'must be a number of milliseconds above 0',
+  },
+  text: { fits: isText, must: 'must be a string' },
+  texts: {
+    fits: (value: LuaValue) => isTable(value) && listOf(value).every(isText),
+    must: 'must be a list of strings',
+  },
+  function: { fits: isFunction, must: 'must be a function' },
+  retry: { fits: isRetry, must: 'must be a table such as { maxAttempts = 3, backoff = 1000 }' },
+  qos: {
+    fits: (value: LuaValue) => [0, 1, 2].includes(optionalNumber(value) ?? -1),
+    must: 'must be 0, 1 or 2',
+  },
+  jsonMode: {
+    fits: (value: LuaValue) => typeof value === 'boolean' || jsonModes.includes(optionalText(value) ?? ''),
+    must: 'must be "success", "always" or "never"',
+  },
+  flag: {
+    fits: (value: LuaValue) => !falseWords.includes(optionalText(value)?.toLowerCase() ?? 'true'),
+    must: 'must be true or false',
+    counts: 'true',
+  },
+} satisfies Record<string, { fits(value: LuaValue): boolean; must: string; counts?: string }>
+
+export type OptionKind = keyof typeof kinds
+
+export function isOptionKind(name: string): name is OptionKind {
+  return Object.hasOwn(kinds, name)
+}
+
+/** What is wrong with the value of an option, and what is done about it. */
+export function optionComplaint(kind: OptionKind | undefined, value: LuaValue): string | undefined {
+  if (kind === undefined || value === undefined || kinds[kind].fits(value)) return undefined
+  const { must, counts }: { must: string; counts?: string } = kinds[kind]
+  const text = typeof value === 'number' ? String(value) : quoted(optionalText(value) ?? '')
+  const told = isText(value) ? text : `a ${typeName(value)}`
+  return `${must}, not ${told}: ${counts === undefined ? 'it is ignored' : `it counts as ${counts}`}`
+}
+
+function isRetry(value: LuaValue): boolean {
+  if (!isTable(value)) return false
+  const attempts = value.get('maxAttempts') ?? value.get('attempts') ?? 1
+  return (optionalNumber(attempts) ?? 0) >= 1 && isDuration(value.get('backoff') ?? 0)
+}
