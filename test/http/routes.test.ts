@@ -141,6 +141,7 @@ test('the list of plugins can be narrowed by state, tag and text', async () => {
     '?state=running',
     '?tag=greeting',
     '?tag=greet',
+    '?tag=&q=',
     '?q=SAYS',
     '?q=nothing',
   ]
@@ -150,6 +151,7 @@ test('the list of plugins can be narrowed by state, tag and text', async () => {
     [],
     ['@fixtures/hello'],
     [],
+    ['@fixtures/hello'],
     ['@fixtures/hello'],
     [],
   ])

@@ -40,7 +40,7 @@ const parameterMeanings: Readonly<Record<string, string>> = {
 /** What may stand behind the `?` of an address; where the name and the choice of values say it all, nothing. */
 const queryMeanings: Readonly<Record<string, string>> = {
   q: 'A text that is in what is looked for, in any case',
-  tag: 'Only plugins that have this tag',
+  tag: 'Only plugins that have this tag; with an empty one all',
   purge: 'What goes as well, `kv`, `files`, or both with a comma; else both stay',
   limit: 'How many at most: the oldest of a history, the newest of a log',
   after:

@@ -127,7 +127,8 @@ function requireSameId({ fullId, id }: InstallBody): void {
 
 function matches(plugin: Plugin, { state, tag, q }: PluginsQuery): boolean {
   if (state !== undefined && plugin.state !== state) return false
-  if (tag !== undefined && !plugin.tags.includes(tag)) return false
+  // An empty one is a form without a choice, as with an empty text.
+  if (tag !== undefined && tag !== '' && !plugin.tags.includes(tag)) return false
   if (q === undefined) return true
   const wanted = q.toLowerCase()
   return [plugin.id, plugin.name, plugin.description ?? '', plugin.author ?? '', ...plugin.tags].some(
