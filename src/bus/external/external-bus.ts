@@ -77,7 +77,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   const inbox = createInbox(logger)
   const queue = createOutgoingQueue(
     () => warn('A message was dropped: too many wait for the MQTT broker'),
-    (topic, error) => warn('The MQTT broker refused a message', { topic, reason: error.message }),
+    (topic, error, bytes) =>
+      warn('The MQTT broker refused a message', { topic, bytes, reason: error.message }),
   )
   const subscriptions = createGroupedSubscriptions(inbox, (filter, error) =>
     warn('The MQTT broker refused a subscription', { filter, reason: error.message }),

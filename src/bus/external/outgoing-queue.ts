@@ -61,10 +61,14 @@ interface Entry {
   breaks: number
 }
 
+function packetBytes({ topic, payload }: OutgoingMessage): number {
+  return payload.length + Buffer.byteLength(topic) + packetOverhead
+}
+
 /** Keeps the order of all messages, whatever their QoS, also across connections. */
 export function createOutgoingQueue(
   onDropped: () => void,
-  onRefused: (topic: string, error: Error) => void,
+  onRefused: (topic: string, error: Error, bytes: number) => void,
 ): OutgoingQueue {
   let waiting: Entry[] = []
   let waitingBytes = 0
@@ -86,6 +90,12 @@ export function createOutgoingQueue(
     }
   }
 
+  /** It is lost, which its size may be the reason for. */
+  function refuse(entry: Entry, error: Error): void {
+    onRefused(entry.message.topic, error, packetBytes(entry.message))
+    finish(entry)
+  }
+
   function transmit(current: Connection): void {
     // A message may be done before the call that sends it returns.
     if (transmitting) return
@@ -102,11 +112,9 @@ export function createOutgoingQueue(
         finish(entry)
         continue
       }
-      const size = message.payload.length + Buffer.byteLength(message.topic) + packetOverhead
+      const size = packetBytes(message)
       if (size > current.packetLimit) {
-        const limit = current.packetLimit
-        onRefused(message.topic, new Error(`it has ${size} bytes, and the broker takes ${limit} at most`))
-        finish(entry)
+        refuse(entry, new Error(`it has ${size} bytes, and the broker takes ${current.packetLimit} at most`))
         continue
       }
       sent.add(entry)
@@ -133,8 +141,8 @@ export function createOutgoingQueue(
     // An answer on an old connection, for what has been sent again on a new one, is none.
     if (connection !== current || !sent.delete(entry)) return
     if (entry.message.qos > 0) handshakes -= 1
-    if (error) onRefused(entry.message.topic, error)
-    finish(entry)
+    if (error) refuse(entry, error)
+    else finish(entry)
     transmit(current)
   }
 
@@ -178,8 +186,8 @@ export function createOutgoingQueue(
       if (first !== undefined) first.breaks += 1
       if (first !== undefined && first.breaks >= breaksLimit) {
         again.shift()
-        onRefused(first.message.topic, new Error(`the connection broke ${breaksLimit} times with it`))
-        finish(first)
+        const reason = `the connection broke ${breaksLimit} times with it: it may be larger than the broker takes`
+        refuse(first, new Error(reason))
       }
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length

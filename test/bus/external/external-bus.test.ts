@@ -363,7 +363,7 @@ for (const limit of ['max_packet_size', 'message_size_limit']) {
       const refusal = () =>
         logger.lines.find(({ message }) => message === 'The MQTT broker refused a message')
       const { fields } = await until('the refusal', async () => refusal())
-      assert.equal(fields?.topic, 'host/large')
+      assert.deepEqual([fields?.topic, fields?.bytes], ['host/large', 50_020])
     },
   )
 }
