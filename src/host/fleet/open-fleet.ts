@@ -131,6 +131,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
     member = known
     const watching = new Set<(announcement: Announcement) => void>()
     const cleanUps: (() => unknown)[] = []
+    /** What comes before the plugins are given back. */
+    const closings: (() => void)[] = []
     const runs = createShortRuns({ files, directory, clock, logger })
     let calls: HostCalls | undefined
     let watches = (): boolean => false
@@ -172,7 +174,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         })
         const { others, askTime } = facade
         cleanUps.push(() => calls?.close(), watchClocks({ clock, logger, others, askTime }))
-        const hosts = createFleetHosts({ member: known, journal, clock })
+        const { close: endWaiting, ...hosts } = createFleetHosts({ member: known, journal, clock })
+        closings.push(endWaiting)
         const { requests, place } = facade
         return { lifecycle: facade.lifecycle, fleet: { ...hosts, place }, requests }
       },
@@ -227,6 +230,8 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         known.takePart()
       },
       async stop() {
+        // First, while there still is time to answer whoever waits.
+        for (const closing of closings.splice(0)) closing()
         await known.close()
         await runs.end()
         for (const cleanUp of cleanUps.splice(0)) cleanUp()

@@ -60,3 +60,28 @@ test(
     assert.deepEqual([status, body.code], [409, 'invalid_transition'])
   },
 )
+
+test(
+  'whoever waits for another host to be empty is told when the host that was asked closes meanwhile',
+  { timeout: 60_000 },
+  async (t) => {
+    const lua = `
+      local plugin = Plugin:new("slow")
+      plugin:onCleanup(function() while true do end end)
+      return plugin`
+    const stage = await startFleetStage(t, [{ id: 'slow', lua }])
+    const a = await stage.start('a')
+    const { host } = await install(a, '@fixtures/slow')
+    assert.equal(host, 'a')
+    const b = await stage.start('b')
+    const draining = b.request('POST', '/api/hosts/a/drain')
+    await until('the drain', async () => {
+      const { hosts } = (await a.request('GET', '/api/hosts')).body
+      return hosts.some((one: { draining: boolean }) => one.draining)
+    })
+    const closed = b.close()
+    const { status, body } = await draining
+    assert.deepEqual([status, body.code], [503, 'shutting_down'])
+    await closed
+  },
+)

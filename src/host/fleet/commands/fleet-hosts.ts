@@ -14,7 +14,10 @@ import { storeAway } from './fleet-problems.ts'
 import { hostsFor, pluginCounts } from '../placement/holders.ts'
 
 /** The hosts of the fleet, for callers: which there are, and draining one. */
-export type FleetHosts = Pick<Fleet, 'hosts' | 'drain' | 'endDrain'>
+export interface FleetHosts extends Pick<Fleet, 'hosts' | 'drain' | 'endDrain'> {
+  /** This host ends: whoever waits for a drain is told, before their connections are closed. */
+  close(): void
+}
 
 /** Milliseconds that a host may take to get rid of its plugins before the caller is told. */
 const drainPatience = 120_000
@@ -27,6 +30,9 @@ export function createFleetHosts(parts: {
   clock: Clock
 }): FleetHosts {
   const { member, journal, clock } = parts
+  let isClosed = false
+  /** Those who wait for a host to be empty. */
+  const waiting = new Set<() => void>()
   const count = (id: string): number => pluginCounts(member.keeper.state).get(id) ?? 0
 
   function hosts(): FleetHost[] {
@@ -93,22 +99,28 @@ export function createFleetHosts(parts: {
 
   /**
    * Resolves when the host has no plugin any more, or is gone itself. Throws `plugin_moving` when that takes too long, and
-   * `invalid_transition` when somebody ends the drain.
+   * `invalid_transition` when somebody ends the drain, and `shutting_down` when this host is closed meanwhile.
    */
   async function whenEmpty(id: string): Promise<void> {
     const isEnded = (): boolean => journal.live.host.context.members?.[id]?.draining !== true
     const isOver = await becomesSo(
       clock,
       drainPatience,
-      () => count(id) === 0 || isEnded(),
+      () => count(id) === 0 || isEnded() || isClosed,
       (listener) => {
-        const stops = [member.onChange(listener), journal.subscribe(listener)]
+        waiting.add(listener)
+        const stops = [member.onChange(listener), journal.subscribe(listener), () => waiting.delete(listener)]
         return () => {
           for (const stop of stops) stop()
         }
       },
     )
     if (count(id) === 0) return
+    if (isClosed)
+      throw new Problem(
+        'shutting_down',
+        `This host is shutting down; the drain of ${id} goes on, and another host tells how many plugins it still has.`,
+      )
     if (isOver)
       throw new Problem(
         'invalid_transition',
@@ -138,6 +150,10 @@ export function createFleetHosts(parts: {
       const member = journal.live.host.context.members?.[id]
       if (live !== undefined || member === undefined) return live ?? hostOf(id)
       return { ...member, id, plugins: 0, seen: member.since }
+    },
+    close() {
+      isClosed = true
+      for (const look of waiting) look()
     },
   }
 }
