@@ -94,7 +94,10 @@ export function decodeBody(request: ModbusRequest, body: Uint8Array): number[] {
     throw new ModbusError(`modbus exception ${second}: ${exceptions[second] ?? 'unknown'}`)
   }
   if (fc !== request.fc) throw new ModbusError('the answer is to another function than was asked for')
-  if (!('quantity' in request)) return request.values
+  if (!('quantity' in request)) {
+    requireEcho(request, body)
+    return request.values
+  }
   const bits = request.fc === 1 || request.fc === 2
   const expected = bits ? Math.ceil(request.quantity / 8) : request.quantity * 2
   const data = body.subarray(2)
@@ -106,6 +109,17 @@ export function decodeBody(request: ModbusRequest, body: Uint8Array): number[] {
       ? ((data[index >> 3] ?? 0) >> (index & 7)) & 1
       : (data[2 * index] ?? 0) * 256 + (data[2 * index + 1] ?? 0),
   )
+}
+
+/** A write is answered with its address, and with its value or the count of them. Throws `ModbusError`. */
+function requireEcho(request: ModbusRequest, body: Uint8Array): void {
+  const [asked, answered] = [encodeBody(request), body].map((bytes) => Buffer.from(bytes.subarray(1, 5)))
+  if (asked === undefined || answered === undefined || answered.equals(asked)) return
+  if (answered.byteLength < asked.byteLength)
+    throw new ModbusError('the answer is shorter than that to a write')
+  const what = request.fc === 5 || request.fc === 6 ? 'value' : 'count'
+  const tell = (echo: Buffer): string => `address ${echo.readUInt16BE(0)}, ${what} ${echo.readUInt16BE(2)}`
+  throw new ModbusError(`the device answers that it wrote ${tell(answered)}, and not ${tell(asked)}`)
 }
 
 function words(values: readonly number[]): number[] {

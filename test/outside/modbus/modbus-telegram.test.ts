@@ -69,6 +69,25 @@ test('an exception is told by name, and an answer of another function or length 
     assert.throws(() => decodeBody(request, hex(answer)), { name: 'ModbusError', message }, answer)
 })
 
+test('a write whose answer has another address, value or count has not been done as it was asked for', () => {
+  const one: ModbusRequest = { ...place, fc: 6, address: 1, values: [3] }
+  const coil: ModbusRequest = { ...place, fc: 5, address: 172, values: [1] }
+  const several: ModbusRequest = { ...place, fc: 16, address: 1, values: [10, 258] }
+  const wrong: [request: ModbusRequest, answer: string, message: RegExp][] = [
+    [
+      one,
+      '06 0001 0002',
+      /^the device answers that it wrote address 1, value 2, and not address 1, value 3$/,
+    ],
+    [one, '06 0002 0003', /wrote address 2, value 3, and not address 1, value 3$/],
+    [coil, '05 00ac 0000', /wrote address 172, value 0, and not address 172, value 65280$/],
+    [several, '10 0001 0001', /wrote address 1, count 1, and not address 1, count 2$/],
+    [one, '06 0001', /shorter/],
+  ]
+  for (const [request, answer, message] of wrong)
+    assert.throws(() => decodeBody(request, hex(answer)), { name: 'ModbusError', message }, answer)
+})
+
 test('a telegram is taken once it is whole, with what follows left, and only of a length that there can be', () => {
   const whole = hex('1501 0000 0003 11 8302')
   const rest = hex('1502 00')
