@@ -3,6 +3,7 @@ import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
+import { silentLogger } from '../../src/base/log/log.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { command, logMessages, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
@@ -278,6 +279,27 @@ test('the log of a plugin tells why an update did not stay, also when its settin
       'warn The update to 2.0.0 does not run, so 1.0.0 returns',
     ],
   )
+})
+
+test('the log of the host tells once that a plugin did not load, and that an update did not stay', async (context) => {
+  const lines: string[] = []
+  const keep = (message: string): void => void lines.push(message.split('\n')[0] ?? '')
+  const logger = { ...silentLogger, warn: keep, error: keep }
+  const host = await startHostFor(context, { logger, plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await install(host, 'x')
+  await command(host, 'x/toggle')
+  lines.length = 0
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', 'error("worse", 0)') }])
+  await command(host, 'x/update', {})
+  const configSchema = [{ key: 'address', label: 'Address', required: true }]
+  await host.publish([{ id: 'x', version: '3.0.0', lua: lua('x', ''), manifest: { configSchema } }])
+  await command(host, 'x/update', {})
+  assert.deepEqual(lines, [
+    'The plugin could not be loaded: worse',
+    'The update to 2.0.0 does not run, so 1.0.0 returns',
+    'The plugin could not be loaded: The configuration of @fixtures/x cannot be used: Address (/config/address) is required.',
+    'The update to 3.0.0 does not run, so 1.0.0 returns',
+  ])
 })
 
 test('the log of a plugin tells an update to other files of the same version from one to another version', async (context) => {

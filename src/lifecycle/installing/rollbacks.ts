@@ -83,7 +83,6 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
         })
         return false
       }
-      logger.warn('An update does not run; the version before returns', { plugin: id, version, error })
       const reason = `version ${version} did not run: ${error.message}`
       returning.add(id)
       await rollBack(id, { reason, automatic: true }, 'supervisor')

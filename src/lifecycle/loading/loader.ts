@@ -235,11 +235,10 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           throw new StaleDecisionError(id, error)
         } else {
           outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
-          // What came of its code is in its log already.
+          // What came of its code is in its log already, and what is there is in the host's.
           if (error instanceof Problem)
             effects.say(id, 'error', `The plugin could not be loaded: ${error.message}`)
           if (isMachineFault(error)) heldUp.add(id)
-          logger.warn('A plugin did not load', { plugin: id, error: outcome.data.error })
         }
       } finally {
         finish()
