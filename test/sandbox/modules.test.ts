@@ -63,3 +63,18 @@ test('require gives a library what Lua gives it: its name, its folder’s init.l
   assert.match(lines[2] ?? '', /^true\ttrue\tfalse\t.*module 'debug' not found/)
   assert.equal(lines[3], 'a file of its own')
 })
+
+test('require of a path with dots says how a file is named', async () => {
+  const lines = await linesOf(
+    pluginSource(`for _, name in ipairs({ "../x", "./x", "lib.x" }) do print(pcall(require, name)) end`),
+  )
+  const written = `a file is named from the plugin's own folder, as in require("lib.helpers")`
+  assert.deepEqual(
+    lines.map((line) => line.replace(/^.*?module/, 'module')),
+    [
+      `module '../x' not found: ${written}, and no plugin '../x' is running`,
+      `module './x' not found: ${written}, and no plugin './x' is running`,
+      `module 'lib.x' not found: the manifest's files name no 'lib/x.lua', and no plugin 'lib.x' is running`,
+    ],
+  )
+})

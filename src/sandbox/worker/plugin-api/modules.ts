@@ -26,7 +26,7 @@ export function installModules(context: PluginContext): void {
       const plugin = yield* context.peers.find(module)
       if (plugin !== undefined) return plugin
       throw new Error(
-        `module '${module}' not found: the manifest's files name no '${paths[0]}', and no plugin '${module}' is running`,
+        `module '${module}' not found: ${whyNoFile(file)}, and no plugin '${module}' is running`,
       )
     }
     if (loaded.has(file)) return loaded.get(file)
@@ -44,6 +44,13 @@ export function installModules(context: PluginContext): void {
     }
   }
   context.implement('require', () => runtime.wrapSteps('require', require))
+}
+
+function whyNoFile(file: string): string {
+  // Dots stand for slashes: `../x` comes out as a path that nobody has written.
+  return file.split('/').includes('')
+    ? `a file is named from the plugin's own folder, as in require("lib.helpers")`
+    : `the manifest's files name no '${file}'`
 }
 
 /** `lib.helpers` and `lib/helpers` are the file `lib/helpers.lua`, or of a folder the file `lib/helpers/init.lua`. */
