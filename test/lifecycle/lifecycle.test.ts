@@ -264,13 +264,25 @@ test('the history tells from which version to which a plugin went', async (conte
   )
 })
 
-test('the log of a plugin tells why an update did not stay, also when its settings do not fit', async (context) => {
+test('the answer and the log tell why an update did not stay, also when its settings do not fit', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await install(host, 'x')
   await command(host, 'x/toggle')
   const configSchema = [{ key: 'address', label: 'Address of the boiler', required: true }]
   await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', ''), manifest: { configSchema } }])
-  assert.equal((await command(host, 'x/update', {})).version, '1.0.0')
+  const updated = await command(host, 'x/update', {})
+  assert.deepEqual(
+    [updated.version, updated.failedUpdate],
+    [
+      '1.0.0',
+      {
+        version: '2.0.0',
+        code: 'config_invalid',
+        message:
+          'The configuration of @fixtures/x cannot be used: Address of the boiler (/config/address) is required. Save its configuration with that first, and update then; or switch it off, update, and set it.',
+      },
+    ],
+  )
   const { logs } = (await host.request('GET', '/api/plugins/x/logs?level=warn')).body
   assert.deepEqual(
     logs.map(({ level, message }: Record<string, string>) => `${level} ${message}`),
@@ -279,6 +291,9 @@ test('the log of a plugin tells why an update did not stay, also when its settin
       'warn The update to 2.0.0 does not run, so 1.0.0 returns',
     ],
   )
+  await command(host, 'x/config', { config: { address: '192.168.1.20' } })
+  const again = await command(host, 'x/update', {})
+  assert.deepEqual([again.version, again.state, again.failedUpdate], ['2.0.0', 'running', undefined])
 })
 
 test('the log of the host tells once that a plugin did not load, and that an update did not stay', async (context) => {

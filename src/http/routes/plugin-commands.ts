@@ -83,7 +83,8 @@ export function pluginCommandRoutes(lifecycle: LifecycleFacade): Route[] {
       lifecycle,
       {
         path: '/api/plugins/:id/update',
-        summary: 'Brings a plugin to another version; back by itself if that one does not run',
+        summary:
+          'Brings a plugin to another version; back by itself if that one does not run, with the reason in `failedUpdate`',
         body: UpdateBody,
         problems: ['dependency_unmet', 'host_version_unsupported', ...fetchProblems],
       },

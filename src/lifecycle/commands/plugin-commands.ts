@@ -3,7 +3,7 @@ import { Problem } from '../../base/problem.ts'
 import { decide, requireInstalled } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
-import type { Plugin } from '../../schema/plugin/plugin.ts'
+import type { FailedUpdate, Plugin } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { ChangeChecker } from '../installing/change-checker.ts'
 import type { CommandRunner } from './command-runner.ts'
@@ -118,10 +118,13 @@ export function createPluginCommands(
       })
     },
     async update(id, version, by) {
-      return change(by, id, () => {
+      let failedUpdate: FailedUpdate | undefined
+      const task = async (): Promise<void> => {
         requireInstalled(snapshotOfPlugin(context, id))
-        return installer.update(id, version, by)
-      })
+        failedUpdate = await installer.update(id, version, by)
+      }
+      const outcome = (): Plugin => (failedUpdate === undefined ? get(id) : { ...get(id), failedUpdate })
+      return commands.run(by, id, task, outcome)
     },
     async checkUpdate(id, version) {
       commands.requireRunning()

@@ -21,12 +21,14 @@ import type { ShownManifests } from './shown-manifests.ts'
 import { createUnloadAndLoad } from './unload-and-load.ts'
 import { createRollbacks, type Rollbacks } from './rollbacks.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
+import type { FailedUpdate, PluginError } from '../../schema/plugin/plugin.ts'
 import { tellOfUpdate, warnOfManifest, warnOfPermissions } from './release-warnings.ts'
 
 /** Changes which files of a plugin are there. Every function is called under the plugin's mutex. */
 export interface Installer extends Rollbacks {
   install(request: InstallRequest, command: CommandContext): Promise<void>
-  update(id: string, version: string | undefined, command: CommandContext): Promise<void>
+  /** Answers why the version before is back, if it is. */
+  update(id: string, version: string | undefined, command: CommandContext): Promise<FailedUpdate | undefined>
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
   /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
   purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
@@ -202,7 +204,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         if (staged.manifest.version === before.version && same) {
           await confirmVersion(id, staged.indexVersion, by, requestKey)
           await replaceUnreadable(id, staged, by)
-          return
+          return undefined
         }
         shown.requireNoMore(id, staged.manifest)
         await requireDependencies(id, staged.manifest)
@@ -242,7 +244,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         warnOfManifest(logger, id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
-        await rollbacks.returnFromTrial(id)
+        const { error } = snapshotOfPlugin(context, id).context
+        const hasReturned = await rollbacks.returnFromTrial(id)
+        return error !== null && hasReturned ? failedUpdate(now, error) : undefined
       } finally {
         await staged.discard()
       }
@@ -268,4 +272,13 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
 
     purge: purgeFiles,
   }
+}
+
+function failedUpdate(version: string, { code, message }: PluginError): FailedUpdate {
+  // The present version's form does not show what only the next one asks for, but what no field names is kept.
+  const help =
+    code === 'config_invalid'
+      ? ' Save its configuration with that first, and update then; or switch it off, update, and set it.'
+      : ''
+  return { version, code, message: message + help }
 }

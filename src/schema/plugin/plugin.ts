@@ -68,6 +68,16 @@ const Text = nullable(Type.String())
 export const Config = Type.Record(Type.String(), Type.Unknown())
 export type Config = Static<typeof Config>
 
+/** An update that did not stay. */
+export const FailedUpdate = Type.Object(
+  { version: Type.String(), code: Type.String(), message: Type.String() },
+  {
+    description:
+      'Only in the answer to an update that did not stay: the version that did not run, why, and what to do',
+  },
+)
+export type FailedUpdate = Static<typeof FailedUpdate>
+
 export const Plugin = Type.Object({
   id: Type.String(),
   shortId: Type.String(),
@@ -128,6 +138,7 @@ export const Plugin = Type.Object({
     description: 'Goes up each time that another session of a host of the fleet takes it',
   }),
   placement: Placement,
+  failedUpdate: Type.Optional(FailedUpdate),
   stale: Type.Optional(
     Type.Boolean({ description: 'true: the fleet cannot be reached, and this is what was known last' }),
   ),

@@ -55,7 +55,7 @@ export function update(id: string, version?: string): Promise<boolean> {
     const plugin = await command(id, '/update', version === undefined ? {} : { version })
     if (version !== undefined && plugin.version !== version)
       throw new Error(
-        `Version ${version} did not start, so ${plugin.name} is back at ${plugin.version}. Its history and its log say why.`,
+        `Version ${version} did not start, so ${plugin.name} is back at ${plugin.version}. ${plugin.failedUpdate?.message ?? 'Its history and its log say why.'}`,
       )
     return `${plugin.name} is at version ${plugin.version}. ${outcome(plugin)}`
   })
