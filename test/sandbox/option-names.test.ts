@@ -42,6 +42,7 @@ test('an option that is left out because of its value is told once, with what it
       plugin:mqttPublish("a", "b", { qos = 3, retain = 0 })
       plugin:emit("x:y", 1, { throttle = -1, key = {}, qos = "high" })
       plugin:emit("x:y", 1, true)
+      plugin:emit("x:y", { door = 1 }, { throttle = 1000, coalesce = true })
       plugin:poller("p", {
         interval = "a minute", initialDelay = -5, timeout = 0, retry = 3, onTick = nothing, onError = "log",
       })
@@ -49,6 +50,7 @@ test('an option that is left out because of its value is told once, with what it
       plugin:httpRequest({ url = "no address", timeout = -1, parseJson = "succes", verifySSL = "false" })
       Modbus.readHolding({ host = "", addr = 1, timeout = "long" })
       expose(lamp, "select", { id = "s", name = lamp, min = "low", options = "a,b", modes = { {} } })
+      expose({ get = nothing }, "number", { id = "n", min = 5, max = 1, step = 0 })
       plugin:onSensor("@test/other/x", nothing, 5000)
       print("done")
     `),
@@ -64,6 +66,9 @@ test('an option that is left out because of its value is told once, with what it
         'plugin:emit: the option throttle must be a number of milliseconds from 0, not -1: it is ignored',
         'plugin:emit: the option key must be a string, not a table: it is ignored',
         'plugin:emit: the option qos must be 0, 1 or 2, not "high": it is ignored',
+        'plugin:emit: the option coalesce needs key, the name of a field, and throttle: it is ignored',
+        'expose: the option max must be a number above min, not 1: it is ignored',
+        'expose: the option step must be a number above 0, not 0: it is ignored',
         'plugin:emit: the options must be a table, not a boolean: they are ignored',
         'plugin:poller: the option interval must be a number of milliseconds from 0, not "a minute": it is ignored',
         'plugin:poller: the option initialDelay must be a number of milliseconds from 0, not -5: it is ignored',
@@ -93,7 +98,7 @@ test('an option as the plugin API permits it is told of by nobody', async () => 
       plugin:kvSet("b", 1, { ttl = -1 })
       plugin:mqttPublish("a", "b", { qos = "1", retain = true })
       plugin:emit("x:y", 1, { throttle = 0, key = 7, coalesce = 500 })
-      plugin:poller("p", { interval = 0, retry = { attempts = 2 }, onTick = nothing })
+      plugin:poller("p", { interval = 0, timeout = false, retry = { attempts = 2 }, onTick = nothing })
       plugin:httpRequest({ url = "no address", parseJson = false, verifySSL = false, log = false })
       expose({ get = nothing }, "select", { id = "s", options = { "a", 2 }, min = "0" })
       print("done")

@@ -1,6 +1,14 @@
 import { quoted } from '../../../base/text/cut-text.ts'
-import type { LuaValue } from '../lua/lua-value.ts'
-import { isFunction, isTable, listOf, optionalNumber, optionalText, typeName } from '../lua/arguments.ts'
+import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import {
+  isFunction,
+  isTable,
+  isTruthy,
+  listOf,
+  optionalNumber,
+  optionalText,
+  typeName,
+} from '../lua/arguments.ts'
 
 /** What options have to be that are left out, not refused, when they are something else. Pure. */
 
@@ -11,6 +19,14 @@ const jsonModes = ['success', 'always', 'never']
 /** What people write for false; Lua takes each for true. */
 const falseWords = ['', '0', 'false', 'no', 'off']
 
+interface Kind {
+  fits(value: LuaValue, options: LuaTable): boolean
+  must: string
+  counts?: string
+  /** It is not the value that is wrong. */
+  lacks?: true
+}
+
 const kinds = {
   number: { fits: isNumber, must: 'must be a number' },
   duration: { fits: isDuration, must: 'must be a number of milliseconds from 0' },
@@ -18,6 +34,7 @@ const kinds = {
     fits: (value: LuaValue) => (optionalNumber(value) ?? 0) > 0,
     must: 'must be a number of milliseconds above 0',
   },
+  step: { fits: (value: LuaValue) => (optionalNumber(value) ?? 0) > 0, must: 'must be a number above 0' },
   text: { fits: isText, must: 'must be a string' },
   texts: {
     fits: (value: LuaValue) => isTable(value) && listOf(value).every(isText),
@@ -38,7 +55,21 @@ const kinds = {
     must: 'must be true or false',
     counts: 'true',
   },
-} satisfies Record<string, { fits(value: LuaValue): boolean; must: string; counts?: string }>
+  // Those that are of use only with others.
+  coalesce: {
+    fits: (value: LuaValue, options: LuaTable) =>
+      !isTruthy(value) ||
+      (isText(options.get('key')) && (typeof value === 'number' || isNumber(options.get('throttle')))),
+    must: 'needs key, the name of a field, and throttle',
+    lacks: true,
+  },
+  maximum: {
+    fits: (value: LuaValue, options: LuaTable) =>
+      (optionalNumber(value) ?? Number.NaN) >
+      (optionalNumber(options.get('min')) ?? Number.NEGATIVE_INFINITY),
+    must: 'must be a number above min',
+  },
+} satisfies Record<string, Kind>
 
 export type OptionKind = keyof typeof kinds
 
@@ -46,13 +77,20 @@ export function isOptionKind(name: string): name is OptionKind {
   return Object.hasOwn(kinds, name)
 }
 
-/** What is wrong with the value of an option, and what is done about it. */
-export function optionComplaint(kind: OptionKind | undefined, value: LuaValue): string | undefined {
-  if (kind === undefined || value === undefined || kinds[kind].fits(value)) return undefined
-  const { must, counts }: { must: string; counts?: string } = kinds[kind]
+/** What is wrong with the value of one of these options, and what is done about it. */
+export function optionComplaint(
+  kind: OptionKind | undefined,
+  value: LuaValue,
+  options: LuaTable,
+): string | undefined {
+  if (kind === undefined || value === undefined) return undefined
+  const { fits, must, counts, lacks }: Kind = kinds[kind]
+  // `interval = isOn and 1000` leaves it out on purpose.
+  if (value === false || fits(value, options)) return undefined
   const text = typeof value === 'number' ? String(value) : quoted(optionalText(value) ?? '')
   const told = isText(value) ? text : `a ${typeName(value)}`
-  return `${must}, not ${told}: ${counts === undefined ? 'it is ignored' : `it counts as ${counts}`}`
+  const consequence = counts === undefined ? 'it is ignored' : `it counts as ${counts}`
+  return `${must}${lacks === true ? '' : `, not ${told}`}: ${consequence}`
 }
 
 function isRetry(value: LuaValue): boolean {

@@ -1,4 +1,4 @@
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { LuaTable } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import type { PluginLog } from '../plugin-log.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
@@ -18,9 +18,9 @@ const described = {
     'interval:duration immediate:flag initialDelay:duration timeout:positive retry:retry onTick onError:function',
   'a schedule': 'timezone days latitude longitude catchUp',
   'a watcher': 'now:flag stays debounce',
-  'an event': 'throttle:duration key:text trailing:flag coalesce:flag qos:qos retain:flag',
+  'an event': 'throttle:duration key:text trailing:flag coalesce:coalesce qos:qos retain:flag',
   'an exposure':
-    'id:text name:text area:text unit:text min:number max:number step:number icon:text device_class:text state_class:text features:texts device options:texts modes:texts presets:texts fanModes:texts swingModes:texts effects:texts tones:texts fanSpeeds:texts',
+    'id:text name:text area:text unit:text min:number max:maximum step:step icon:text device_class:text state_class:text features:texts device options:texts modes:texts presets:texts fanModes:texts swingModes:texts effects:texts tones:texts fanSpeeds:texts',
   'a handler': 'auth methods',
   'a WebSocket': 'headers protocols ping reconnect insecureSkipVerify:flag',
   'a TCP connection': 'tls timeout framing reconnect',
@@ -90,9 +90,9 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
     const kinds = kindsOf(text)
 
     /** What the log is told of one option. */
-    function complaint(name: string, value: LuaValue): string | undefined {
+    function complaint(name: string, options: LuaTable): string | undefined {
       if (kinds.has(name)) {
-        const reason = optionComplaint(kinds.get(name), value)
+        const reason = optionComplaint(kinds.get(name), options.get(name), options)
         return reason === undefined ? undefined : `${call}: the option ${name} ${reason}`
       }
       const near = closestName(name, [...kinds.keys()])
@@ -113,7 +113,7 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
       }
       for (const [name] of options.textEntries()) {
         if (typeof name !== 'string' || said.has(`${call} ${name}`)) continue
-        const sentence = complaint(name, options.get(name))
+        const sentence = complaint(name, options)
         if (sentence !== undefined) tellOnce(name, sentence)
       }
     }
