@@ -1,10 +1,10 @@
 import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import {
-  authorName,
   changeMembers,
   completeVersion,
   eachItem,
   type LenientRules,
+  shortTexts,
   withoutDot,
   withoutNullMembers,
   withoutNulls,
@@ -28,7 +28,7 @@ function tidyManifest(given: JsonObject): JsonObject {
   return changeMembers(manifest, {
     version: completeVersion,
     minHostVersion: completeVersion,
-    author: authorName,
+    ...shortTexts,
     permissions: tidyPermissions,
     files: eachItem(withoutDot),
     docs: eachItem(tidyDocument),

@@ -223,7 +223,12 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
   if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value, allFiles(parsed.value.value)))
   if (parsed.ok && errors.length === 0) {
     const { value: manifest, warnings } = parsed.value
-    return withWarnings(manifest, [...warnings, ...fieldWarnings(manifest), ...misspeltMembers(value, known)])
+    return withWarnings(manifest, [
+      ...warnings,
+      ...cutWarnings(value, manifest),
+      ...fieldWarnings(manifest),
+      ...misspeltMembers(value, known),
+    ])
   }
   throw refuse(`is invalid: ${summary(errors)}.`, errors)
 }
@@ -238,6 +243,13 @@ export function withWarnings(
 }
 
 const known = { manifest: Manifest, permissions: Permissions, field: fieldDefinitions.entry }
+
+/** Of texts that are shown in part. */
+function cutWarnings(given: Record<string, unknown>, manifest: Manifest): ProblemDetail[] {
+  return (['name', 'description', 'author'] as const)
+    .filter((member) => typeof given[member] === 'string' && given[member] !== manifest[member])
+    .map((member) => ({ path: `/${member}`, message: 'is longer than it can be shown; its end is left out' }))
+}
 
 function fieldWarnings({ configSchema = [], config = {} }: Manifest): ProblemDetail[] {
   return [

@@ -4,11 +4,11 @@ import { ShortId } from '../names/identifier-schema.ts'
 import { pluginFileLimit } from './manifest-consistency.ts'
 import { AnyKey, RelativePath, SemanticVersion } from './manifest.ts'
 import {
-  authorName,
   changeMembers,
   completeVersion,
   eachItem,
   type LenientRules,
+  shortTexts,
   withoutDot,
   withoutNullMembers,
 } from '../parsing/lenient.ts'
@@ -71,13 +71,13 @@ export const indexRules: Omit<LenientRules, 'tidy'> = {
 }
 
 export const tidyHead = (head: JsonObject): JsonObject =>
-  changeMembers(withoutNullMembers(head), { author: authorName }) as JsonObject
+  changeMembers(withoutNullMembers(head), shortTexts) as JsonObject
 
 export const tidyEntry = (entry: JsonObject): JsonObject =>
   changeMembers(withoutNullMembers(entry), {
     version: completeVersion,
     minHostVersion: completeVersion,
-    author: authorName,
+    ...shortTexts,
     files: eachItem(withoutDot),
   }) as JsonObject
 

@@ -1,3 +1,4 @@
+import { cutText, messageBytesLimit } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { type Parsed, type Parser, unescapePointer } from './parser.ts'
@@ -134,8 +135,22 @@ export function completeVersion(value: Json): Json {
 }
 
 /** `{ "name": "Ada", … }` → `Ada`. */
-export function authorName(value: Json): Json | undefined {
+function authorName(value: Json): Json {
   return isJsonObject(value) && typeof value.name === 'string' ? value.name : value
+}
+
+/** Bytes of what a plugin or its author is called. */
+const nameBytesLimit = 512
+
+/** What people read in lists of plugins, no longer than they read: each list of each page would have all of it. */
+export const shortTexts: Readonly<Record<string, (value: Json) => Json | undefined>> = {
+  name: shortened(nameBytesLimit),
+  description: shortened(messageBytesLimit),
+  author: (value) => shortened(nameBytesLimit)(authorName(value)),
+}
+
+function shortened(limit: number): (value: Json) => Json {
+  return (value) => (typeof value === 'string' ? cutText(value, limit) : value)
 }
 
 /** People write `./lib/a.lua` for `lib/a.lua`. */

@@ -28,6 +28,22 @@ test('entries are read as they are meant', () => {
   }
 })
 
+test('of a name, a description and an author without end the catalog has the beginning', () => {
+  const long = 'x'.repeat(100_000)
+  const { index, unusable } = read(
+    { name: long, description: long, author: long },
+    { ...entry, name: long, description: long, author: { name: long } },
+  )
+  assert.deepEqual(unusable, [])
+  for (const { name, description = '', author = '' } of [index, ...index.plugins]) {
+    assert.deepEqual(
+      [name, description, author].map((text) => Buffer.byteLength(text)),
+      [512, 4096, 512],
+    )
+    assert.match(name, /^x{400,}… \(100,000 bytes\)$/)
+  }
+})
+
 test('what cannot be used is set aside with its place, and hides no other', () => {
   const broken = [
     { version: 'new' },

@@ -490,3 +490,18 @@ test('the JSON Schema for editors is plain JSON, and describes every member', ()
     ['string', 'string', 'string'],
   )
 })
+
+test('a name, a description or an author without end is cut, with a warning for each', () => {
+  const long = 'x'.repeat(100_000)
+  const written = { ...minimal, name: long, description: long, author: long }
+  const { name, description = '', author = '', warnings } = parseManifest(written, clock)
+  assert.deepEqual(
+    [name, description, author].map((text) => Buffer.byteLength(text)),
+    [512, 4096, 512],
+  )
+  assert.deepEqual(
+    warnings?.map(({ path }) => path),
+    ['/name', '/description', '/author'],
+  )
+  assert.equal(parseManifest({ ...minimal, author: { name: 'Ada' } }, clock).warnings, undefined)
+})
