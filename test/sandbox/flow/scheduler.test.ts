@@ -8,6 +8,7 @@ function createStage() {
   const { createQueue } = createScheduler(() => now)
   return {
     createQueue,
+    now: () => now,
     pass(milliseconds: number): void {
       now += milliseconds
     },
@@ -40,6 +41,13 @@ test('what one asks for is done in order, at once as long as there is room in th
   await turn()
   queue.add(stage.task(1, 0.1, () => order.push(6)))
   assert.equal(order.at(-1), 6)
+  await turn()
+  // So little that the clock does not show it.
+  queue.add(stage.task(1, 0, () => order.push(7)))
+  await turn()
+  queue.add(stage.task(1, 0.1, () => order.push(8)))
+  await queue.idle()
+  assert.equal(order.at(-1), 8)
 })
 
 test('the event loop has its turn after every few milliseconds of work, in one task or in many', async () => {
@@ -58,9 +66,51 @@ test('the event loop has its turn after every few milliseconds of work, in one t
     setImmediate(look)
     for (let task = 0; task < tasks; task += 1) queue.add(stage.task(steps, 1, () => (done += 1)))
     await queue.idle()
+    // Without a turn of the event loop in between nobody has looked.
+    seen.push(done)
+    assert.equal(done, 100)
     const most = Math.max(...seen.map((count, index) => count - (seen[index - 1] ?? 0)))
     assert.ok(most <= 3, `${most} ms at a stretch in ${tasks} tasks`)
   }
+})
+
+test('what follows from work belongs to the turn, and some work is done however much that is', async () => {
+  const step = 0.125
+  for (const [following, expected] of [
+    [0, 2],
+    // Of two milliseconds every fifth is work: four steps.
+    [4, 4 * step * 5],
+    // A quarter of a millisecond is left.
+    [100, 0.25 * 101],
+  ] as const) {
+    const stage = createStage()
+    const queue = stage.createQueue()
+    queue.add(
+      stage.task(5_000, step, () => {
+        if (following > 0) setImmediate(() => stage.pass(step * following))
+      }),
+    )
+    // What follows from work is known by then.
+    for (let count = 0; count < 100; count += 1) await turn()
+    const before = stage.now()
+    for (let count = 0; count < 10; count += 1) await turn()
+    assert.equal((stage.now() - before) / 10, expected, `with ${following} times as much that follows`)
+    await queue.idle()
+  }
+})
+
+test('one has the thread for half a millisecond at a stretch while another waits', async () => {
+  const stage = createStage()
+  const order: string[] = []
+  for (const name of ['a', 'b']) {
+    const queue = stage.createQueue()
+    for (let count = 0; count < 100; count += 1) queue.add(stage.task(1, 0.125, () => order.push(name)))
+  }
+  while (order.length < 200) await turn()
+  const both = order.slice(order.indexOf('b'), order.lastIndexOf('a'))
+  const stretches = both.join('').match(/a+|b+/g)?.slice(1, -1) ?? []
+  assert.ok(stretches.length > 10)
+  assert.deepEqual(new Set(stretches), new Set(['aaaa', 'bbbb']))
 })
 
 test('whoever has had least of the thread is next: a flood holds up nobody who asks for little', async () => {
@@ -98,18 +148,33 @@ test('what follows from work counts as work of the one who has caused it', async
   const counts = { quiet: 0, loud: 0 }
   const quiet = stage.createQueue()
   const loud = stage.createQueue()
-  quiet.add(stage.task(10_000, 0.2, () => (counts.quiet += 1)))
-  // Each step has the loop do four times as much again.
+  quiet.add(stage.task(10_000, 0.125, () => (counts.quiet += 1)))
+  // Each step takes a turn, and has the loop do twice as much again.
   loud.add(
-    stage.task(10_000, 0.2, () => {
+    stage.task(200, 2, () => {
       counts.loud += 1
-      setImmediate(() => stage.pass(0.8))
+      setImmediate(() => stage.pass(4))
     }),
   )
-  while (counts.loud < 500) await turn()
-  const ratio = counts.quiet / counts.loud
-  assert.ok(ratio > 1.5, `${ratio}`)
+  while (counts.loud < 100) await turn()
+  const each = (counts.quiet * 0.125) / counts.loud
+  // Somewhat less than 6: where both have work in one turn each has its part of what follows.
+  assert.ok(each > 4 && each < 6, `${each} ms of the one for 2 and what follows of the other`)
   await Promise.all([quiet.idle(), loud.idle()])
+})
+
+test('what a task asks for is done behind it', async () => {
+  const stage = createStage()
+  const queue = stage.createQueue()
+  const order: string[] = []
+  queue.add(
+    stage.task(2, 0.125, () => {
+      order.push('asks')
+      queue.add(stage.task(1, 0.125, () => order.push('asked for')))
+    }),
+  )
+  await queue.idle()
+  assert.deepEqual(order, ['asks', 'asks', 'asked for', 'asked for'])
 })
 
 test('who comes back after a rest has no claim to the time of its absence', async () => {
