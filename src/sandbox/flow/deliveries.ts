@@ -62,7 +62,6 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
   }
 
   function send(): void {
-    if (scheduled !== undefined) clearImmediate(scheduled)
     scheduled = undefined
     if (closed || writer.length === 0) return
     const frames = writer.take()
@@ -96,7 +95,6 @@ export function createDeliveries(settings: DeliveriesSettings): Deliveries {
     },
     close() {
       closed = true
-      send()
     },
   }
 }
