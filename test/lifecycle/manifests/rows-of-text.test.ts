@@ -11,7 +11,7 @@ function list(lines: string[], fields: ConfigSchemaEntry[]): Field {
   return field
 }
 
-const pairs: ConfigSchemaEntry[] = [{ key: 'old' }, { key: 'new' }]
+const pairs: ConfigSchemaEntry[] = [{ key: 'old' }, { key: 'new', required: true }]
 const bridge = list(
   ['{from} -> {to} {…}'],
   [
@@ -49,11 +49,22 @@ const registers = list(
   ],
 )
 
+const readings = list(
+  ['on {topic}: {value} -> {name} {...}', 'on {topic} = {rest...}'],
+  [
+    { key: 'topic', type: 'string' },
+    { key: 'value', type: 'number' },
+    { key: 'name', type: 'string' },
+    { key: 'rest', type: 'string' },
+    { key: 'retain', type: 'boolean' },
+  ],
+)
+
 test('lines are read as rows, by the first form that takes them', () => {
   const cases: [Field, string, object[]][] = [
     [
       bridge,
-      '# comment\n\na/+ -> b/+ scale=0.5 retain qos=1\n"living room/lamp" -> "b c"\n',
+      '# comment\n  # another\n\n  \na/+ -> b/+ scale=0.5 retain qos=1\n"living room/lamp" -> "b c"\n',
       [
         { from: 'a/+', to: 'b/+', scale: 0.5, retain: true, qos: 1 },
         { from: 'living room/lamp', to: 'b c' },
@@ -77,13 +88,13 @@ test('lines are read as rows, by the first form that takes them', () => {
     ],
     [
       bridge,
-      'a -> b rename=x:y,z:w tags=one,two',
+      'a -> b rename=x:y:v,z:w tags=one,two',
       [
         {
           from: 'a',
           to: 'b',
           rename: [
-            { old: 'x', new: 'y' },
+            { old: 'x', new: 'y:v' },
             { old: 'z', new: 'w' },
           ],
           tags: ['one', 'two'],
@@ -115,11 +126,31 @@ test('lines are read as rows, by the first form that takes them', () => {
         { id: 'b', kind: 'coil', address: 16, swap: true, name: 'two words' },
       ],
     ],
+    [
+      bridge,
+      'a -> b;\r\nc -> d;\r\n',
+      [
+        { from: 'a', to: 'b' },
+        { from: 'c', to: 'd' },
+      ],
+    ],
+    // One address, and not two lines of which the second has a name and a topic.
+    [people, 'Anna: http://a.example/x;y:z', [{ name: 'Anna', addresses: ['http://a.example/x;y:z'] }]],
+    [
+      readings,
+      'on a: 5 -> b retain\non a = 5 -> b retain',
+      [
+        { topic: 'a', value: 5, name: 'b', retain: true },
+        { topic: 'a', rest: '5 -> b retain' },
+      ],
+    ],
     [bridge, '', []],
   ]
   for (const [field, text, rows] of cases) {
     assert.deepEqual(rowsOfText(field, text), { rows, unread: [] }, text)
-    assert.deepEqual(withRows([field], { x: text, y: text }), { x: rows, y: text })
+    const [plain] = normaliseFields({ configSchema: [{ key: 'y', type: 'string' }] })
+    assert.ok(plain)
+    assert.deepEqual(withRows([plain, field], { x: text, y: text }), { x: rows, y: text })
   }
 })
 
@@ -144,6 +175,25 @@ test('a line that is no row is told with its number, and the text stays as it is
     [bridge, 'a -> b qos=3', 0, 'line 1 ("a -> b qos=3") is left out: qos must be one of 0, 1, 2'],
     [bridge, 'a -> b speed=3', 0, 'line 1 ("a -> b speed=3") is left out: speed=3 is no option'],
     [bridge, 'a -> "b', 0, 'line 1 ("a -> \\"b") is left out: it does not read as {from} -> {to} {…}'],
+    [
+      bridge,
+      '"a b" => c',
+      0,
+      'line 1 ("\\"a b\\" => c") is left out: it does not read as {from} -> {to} {…}',
+    ],
+    [bridge, 'a -> b retain=1 "c', 0, 'line 1 ("a -> b retain=1 \\"c") is left out: "c cannot be read'],
+    [bridge, 'a -> b qos', 0, 'line 1 ("a -> b qos") is left out: qos is no option'],
+    [bridge, 'a -> b rename=w:v,x', 0, 'line 1 ("a -> b rename=w:v,x") is left out: rename lacks new'],
+    [list(['{old} {other}'], pairs), 'a b', 0, 'line 1 ("a b") is left out: there is no column other'],
+    // Of two forms, what is wrong with a value says more than that the other one is not it.
+    [readings, 'on a: x -> b', 0, 'line 1 ("on a: x -> b") is left out: value must be a number'],
+    [
+      readings,
+      'off a = 5',
+      0,
+      'line 1 ("off a = 5") is left out: it does not read as on {topic}: {value} -> {name} {...}',
+    ],
+    [registers, 'a = input 5 int64', 0, 'line 1 ("a = input 5 int64") is left out: int64 is no option'],
     [registers, 'x = wire 5', 0, 'line 1 ("x = wire 5") is left out: kind must be one of "input", "coil"'],
   ]
   for (const [field, text, rows, message] of cases) {
@@ -151,7 +201,15 @@ test('a line that is no row is told with its number, and the text stays as it is
     assert.deepEqual([read?.rows.length, read?.unread], [rows, [message]], text)
     assert.deepEqual(withRows([field], { x: text }), { x: text })
   }
-  const [plain] = normaliseFields({ config: { x: { type: 'list', items: { type: 'string' } } } })
-  assert.ok(plain)
-  assert.equal(rowsOfText(plain, 'a'), undefined)
+  const unreadable = normaliseFields({
+    config: {
+      plain: { type: 'list', items: { type: 'string' } },
+      withoutColumns: { type: 'list', items: { type: 'string' }, lines: ['{a}'] },
+      withoutLines: { type: 'list', fields: pairs },
+    },
+  })
+  assert.deepEqual(
+    unreadable.map((field) => rowsOfText(field, 'a b')),
+    [undefined, undefined, undefined],
+  )
 })
