@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   decideRestart,
+  defaultRestartPolicy,
   type RestartDecision,
   type RestartPolicy,
 } from '../../../src/lifecycle/loading/restart-policy.ts'
@@ -36,6 +37,16 @@ test('a crash is followed by a restart after a growing delay, until the budget i
     decideRestart(policy, { crashes: before, ranFor }, random),
   ])
   assert.deepEqual(decided, crashes)
+})
+
+test('without another policy it is started again after 1, 2, 4 and 8 s, and a fifth more, and ten minutes are quiet', () => {
+  const delays = (random: number) =>
+    [0, 1, 2, 3, 4].map(
+      (crashes) => decideRestart(defaultRestartPolicy, { crashes, ranFor: 599_999 }, random).restart?.delay,
+    )
+  assert.deepEqual(delays(0), [1_000, 2_000, 4_000, 8_000, undefined])
+  assert.deepEqual(delays(1), [1_200, 2_400, 4_800, 9_600, undefined])
+  assert.equal(decideRestart(defaultRestartPolicy, { crashes: 4, ranFor: 600_000 }, 0).crashes, 1)
 })
 
 const starts: [asked: boolean, unfinished: number, reason: SafeModeReason | undefined][] = [
