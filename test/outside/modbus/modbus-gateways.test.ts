@@ -558,10 +558,55 @@ test('a plugin does not take the gateways of others, and may use its own as befo
     )
     kept.push(read('@evil/greedy', 0, silent.port))
     assert.deepEqual(await read('@home/meter', 1, talking.port), values(1))
+    const oneMore = await read('@evil/greedy', 1, talking.port)
+    assert.match(oneMore.ok ? 'taken' : oneMore.message, /^too many gateways: a plugin may keep/)
     await gateways.close()
-    assert.equal((await Promise.all(kept)).length, pluginGatewayLimit + 1)
+    const ends = (await Promise.all(kept)).map((answer) => (answer.ok ? 'taken' : answer.message))
+    assert.equal(ends.length, pluginGatewayLimit + 1)
+    assert.deepEqual(
+      ends.filter((message) => message.startsWith('too many')),
+      [],
+    )
   } finally {
     await gateways.close()
     for (const server of servers) await server.close()
+  }
+})
+
+test('an unused connection makes room for another gateway, and one more than all that are asked is refused', async () => {
+  let holds = false
+  const server = await startModbusServer((seen, body, socket) =>
+    holds ? undefined : countingRegisters(seen, body, socket),
+  )
+  const clock = createManualClock()
+  const gateways = createModbusGateways({
+    clock,
+    // Every name is this machine.
+    own: { ...own, connect: (options) => own.connect({ ...options, host: '127.0.0.1' }) },
+  })
+  const read = (number: number): Promise<ModbusAnswer> =>
+    gateways.request(
+      `@home/meter-${number % 5}`,
+      { host: `gateway-${number}.example`, port: server.port, unit: 1, fc: 3, address: 1, quantity: 1 },
+      never,
+    )
+  try {
+    for (let number = 0; number < gatewayLimit; number += 1) assert.deepEqual(await read(number), values(1))
+    assert.equal(clock.waiting, gatewayLimit)
+    const closed = new Promise((resolve) => server.connections[0]?.once('close', resolve))
+    assert.deepEqual(await read(gatewayLimit), values(1))
+    await closed
+    assert.equal(clock.waiting, gatewayLimit)
+    holds = true
+    const held = Array.from({ length: gatewayLimit }, (_, number) => read(number))
+    assert.deepEqual(await read(gatewayLimit), {
+      ok: false,
+      message: `too many gateways: at most ${gatewayLimit} at one time`,
+    })
+    await gateways.close()
+    assert.ok((await Promise.all(held)).every(({ ok }) => !ok))
+  } finally {
+    await gateways.close()
+    await server.close()
   }
 })
