@@ -42,6 +42,15 @@ test('a schedule runs at its times until it is removed, and nothing is left then
   assert.deepEqual([runs.length, schedules.count('@a/b'), clock.waiting], [2, 0, 0])
 })
 
+test('one that is due later does not keep one that is due sooner from its time', async () => {
+  const { clock, runs, run, schedules } = createStage()
+  clock.advance(10 * minute - 10_000)
+  await schedules.add('@a/b', 1, everyTenMinutes, run)
+  await schedules.add('@a/b', 2, { ...everyTenMinutes, expression: '0 * * * *' }, run)
+  clock.advance(10_000)
+  assert.deepEqual(runs, ['00:10:00'])
+})
+
 test('a host that was asleep runs a missed one once, if it is young enough', async () => {
   const { clock, runs, run, schedules } = createStage()
   await schedules.add('@a/b', 1, everyTenMinutes, run)
