@@ -165,8 +165,7 @@ function checkRow(
     items === null ? { ...nothing, value: row ?? undefined } : checkField(items, row, path, environment)
   if (checked.value !== undefined || checked.missing.length > 0) return checked
   // Lua's arrays have no gaps.
-  const errors = [...checked.errors, { path, message: `must be ${typeWords(type)}` }]
-  return { ...checked, errors, value: row }
+  return { ...checked, errors: [{ path, message: `must be ${typeWords(type)}` }], value: row }
 }
 
 function countErrors({ minItems, maxItems, fields }: Field, count: number, path: string): ProblemDetail[] {

@@ -44,6 +44,9 @@ test('values of lists and objects are checked, each with the place of what is wr
     [rules, [{ from: 'a', to: 'b' }], []],
     [rules, [], [['/config/x', 'must have at least 1 row, not 0']]],
     [rules, Array(4).fill({ from: 'a', to: 'b' }), [['/config/x', 'must have at most 3 rows, not 4']]],
+    [rules, Array(3).fill({ from: 'a', to: 'b' }), []],
+    [{ type: 'list', maxItems: 1 }, [], []],
+    [{ type: 'list', maxItems: 1 }, [1, 2], [['/config/x', 'must have at most 1 value, not 2']]],
     [rules, {}, [['/config/x', 'must be a list']]],
     [rules, 'a -> b', [['/config/x', 'must be a list']]],
     [
@@ -121,9 +124,11 @@ test('a required value within stops the load, and not the saving', () => {
     ],
   )
   assert.deepEqual(checked(broker, {}).missing, [{ path: '/config/x/host', message: 'is required' }])
-  assert.deepEqual(checked({ type: 'list', items: { type: 'string', required: true } }, ['a', '']).missing, [
-    { path: '/config/x/1', message: 'is required' },
-  ])
+  const withEmptyText = checked({ type: 'list', items: { type: 'string', required: true } }, ['a', ''])
+  assert.deepEqual(
+    [withEmptyText.errors, withEmptyText.missing],
+    [[], [{ path: '/config/x/1', message: 'is required' }]],
+  )
   // What is not there needs nothing within; where the whole is needed, an empty list is one.
   assert.deepEqual(checked(broker, undefined).missing, [])
   assert.deepEqual(checked({ ...texts, required: true }, undefined).missing, [
