@@ -367,13 +367,18 @@ test('of several versions in an index the newest is offered, and each can be had
 
 test('of many versions the newest are named to who asks for one that is not there', async (context) => {
   const { directory, catalog } = await createStage(context)
-  await publish(
-    directory,
-    Array.from({ length: 25 }, (_, index) => `1.0.${index}`),
-  )
-  const { message } = await problemOf(catalog.stage(local, clockPlugin, { version: '2.0.0' }))
-  const newest = Array.from({ length: 20 }, (_, index) => `1.0.${24 - index}`)
-  assert.equal(message.split('; it has ')[1], `${newest.join(', ')} and 5 older ones.`)
+  for (const [count, rest] of [
+    [20, '.'],
+    [25, ' and 5 older ones.'],
+  ] as const) {
+    await publish(
+      directory,
+      Array.from({ length: count }, (_, index) => `1.0.${index}`),
+    )
+    const { message } = await problemOf(catalog.stage(local, clockPlugin, { version: '2.0.0' }))
+    const newest = Array.from({ length: 20 }, (_, index) => `1.0.${count - 1 - index}`)
+    assert.equal(message.split('; it has ')[1], `${newest.join(', ')}${rest}`)
+  }
 })
 
 test('a prerelease is offered to who has one that is newer than all releases, and where there is no release', async (context) => {
@@ -389,6 +394,8 @@ test('a prerelease is offered to who has one that is newer than all releases, an
   assert.equal(await offered(index), '1.9.0')
   assert.equal(await offered(index, '1.8.0'), '1.9.0')
   assert.equal(await offered(index, '1.9.0-beta.1'), '1.9.0')
+  // Who has a release is offered releases, also where it is newer than all that there are.
+  assert.equal(await offered(index, '1.10.0'), '1.9.0')
   assert.equal(await offered(index, '2.0.0-beta.1'), '2.0.0-beta.2')
   assert.equal(await offered([...index, '2.0.0', '2.1.0-alpha.1'], '2.0.0-beta.2'), '2.0.0')
   assert.equal(await offered(['2.0.0-beta.1', '2.0.0-beta.2']), '2.0.0-beta.2')

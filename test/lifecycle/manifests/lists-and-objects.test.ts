@@ -129,6 +129,8 @@ test('a required value within stops the load, and not the saving', () => {
     [withEmptyText.errors, withEmptyText.missing],
     [[], [{ path: '/config/x/1', message: 'is required' }]],
   )
+  const fromVariable = checked({ ...broker, env: 'BROKER' }, undefined, { BROKER: '{"port": 5}' })
+  assert.deepEqual(fromVariable.missing, [{ path: '/config/x/host', message: 'is required' }])
   // What is not there needs nothing within; where the whole is needed, an empty list is one.
   assert.deepEqual(checked(broker, undefined).missing, [])
   assert.deepEqual(checked({ ...texts, required: true }, undefined).missing, [

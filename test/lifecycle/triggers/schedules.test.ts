@@ -38,6 +38,7 @@ test('a schedule runs at its times until it is removed, and nothing is left then
   clock.advance(25 * minute)
   assert.deepEqual(runs, ['00:10:00', '00:20:00'])
   schedules.remove('@a/b', 1)
+  assert.equal(clock.waiting, 0)
   clock.advance(60 * minute)
   assert.deepEqual([runs.length, schedules.count('@a/b'), clock.waiting], [2, 0, 0])
 })
