@@ -324,6 +324,19 @@ test('in safe mode a plugin is enabled without being loaded', () => {
   }
 })
 
+test('a plugin moves with a newer epoch only: who held it before has no word any more', () => {
+  const moveTo = (to: string, epoch: number) =>
+    ({ type: 'PluginMoved', plugin: id, data: { from: null, to, epoch, reason: 'start' } }) as const
+  const moved = evolvePlugin(follow(running), moveTo('a', 4), at)
+  assert.ok(moved)
+  assert.deepEqual([moved.context.host, moved.context.epoch], ['a', 4])
+  assert.deepEqual(
+    [3, 4].map((epoch) => evolvePlugin(moved, moveTo('b', epoch), at)),
+    [undefined, undefined],
+  )
+  assert.equal(evolvePlugin(moved, moveTo('b', 5), at)?.context.host, 'b')
+})
+
 test('a plugin that never loaded is not loaded at a start while it is disabled', () => {
   assert.equal(evolvePlugin(follow(ways.unloaded), facts.PluginLoadRequested, at), undefined)
 })
