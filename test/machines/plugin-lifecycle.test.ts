@@ -381,7 +381,12 @@ test('what the host notices of a running plugin keeps its revision; in older jou
 })
 
 test('a limit that was reached is told once, with its last value, until the plugin is loaded again', () => {
-  const reached = follow([...running, 'PluginLimitReached', 'PluginLimitReached', 'PluginCrashed'])
-  assert.deepEqual(reached.context.limitsReached, [{ limit: 'timers', value: 5, at }])
+  const data = { limit: 'objects', value: 7 } as const
+  const other = evolvePlugin(follow(running), { type: 'PluginLimitReached', plugin: id, data }, at)
+  const reached = follow(['PluginLimitReached', 'PluginLimitReached', 'PluginCrashed'], other)
+  assert.deepEqual(reached.context.limitsReached, [
+    { limit: 'objects', value: 7, at },
+    { limit: 'timers', value: 5, at },
+  ])
   assert.deepEqual(follow(['PluginLoadRequested'], reached).context.limitsReached, [])
 })
