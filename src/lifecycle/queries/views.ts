@@ -110,7 +110,7 @@ export function pluginView(
       set: context.limits,
       ...(isolation === 'shared' ? { notOwn: [...workersOwnLimits] } : {}),
     },
-    limitsReached: context.limitsReached,
+    limitsReached: context.limitsReached.map(({ limit, value, at }) => ({ limit, value, at })),
     host,
     epoch,
     placement: context.placement ?? {},
