@@ -169,3 +169,59 @@ test('A packet that is larger than the broker takes is refused, and those behind
     queue.push(message(topic, 1, payload))
   assert.deepEqual([sent, refused], [['right'], ['large']])
 })
+
+test('Who waits for what has been pushed waits for all of it, be it sent, refused or lost, and for nothing behind it', async () => {
+  const { queue, send, finish } = setUp()
+  await queue.settled()
+  const order: string[] = []
+  for (const topic of ['a', 'b', 'lost', 'last']) queue.push(message(topic, topic === 'lost' ? 0 : 1))
+  queue.push({ ...message('unwanted', 1), permit: () => false })
+  queue.push(message('large', 1, 'x'.repeat(200)))
+  const settled = queue.settled().then(() => order.push('settled'))
+  queue.push(message('later', 1))
+  queue.open(send, 10, 100)
+  finish('a')
+  queue.pause()
+  queue.open(send, 10, 100)
+  finish('b')
+  await Promise.resolve()
+  order.push('last')
+  finish('last')
+  await settled
+  assert.deepEqual([order, queue.waiting], [['last', 'settled'], 1])
+})
+
+test('Who publishes is asked to wait while more than two thousand messages do, as long as there is a connection', async () => {
+  const { queue, send, finish } = setUp()
+  for (let count = 0; count < 2_001; count += 1) queue.push(message('waits', 1))
+  assert.equal(queue.congested(), undefined)
+  queue.open(send, 1)
+  assert.equal(queue.congested(), undefined)
+  queue.push(message('one more', 1))
+  let isCaughtUp = false
+  const caughtUp = queue.congested()?.then(() => (isCaughtUp = true))
+  assert.notEqual(caughtUp, undefined)
+  queue.push(message('and another', 1))
+  finish('waits')
+  await Promise.resolve()
+  assert.equal(isCaughtUp, false)
+  finish('waits')
+  await caughtUp
+  queue.push(message('too many again', 1))
+  const cutOff = queue.congested()
+  assert.notEqual(cutOff, undefined)
+  queue.pause()
+  await cutOff
+})
+
+test('What has left gives its room back', () => {
+  const { queue, dropped, send, finish } = setUp()
+  const half = 'x'.repeat(waitingBytesLimit / 2)
+  queue.open(send, 1)
+  for (const topic of ['a', 'b', 'c']) queue.push(message(topic, 1, half))
+  for (const topic of ['a', 'b', 'c']) finish(topic)
+  for (const topic of ['d', 'e', 'f']) queue.push(message(topic, 1, half))
+  assert.deepEqual(dropped, [])
+  queue.push(message('g', 1, half))
+  assert.equal(dropped.length, 1)
+})
