@@ -225,3 +225,18 @@ test('What has left gives its room back', () => {
   queue.push(message('g', 1, half))
   assert.equal(dropped.length, 1)
 })
+
+test('What needs no acknowledgement takes none of the window, and waits for the socket by itself', () => {
+  const { queue, sent, send, finish } = setUp()
+  queue.open(send, 1)
+  queue.push(message('a', 0))
+  finish('a')
+  for (const topic of ['b', 'c']) queue.push(message(topic, 1))
+  assert.deepEqual(sent, ['a', 'b'])
+  finish('b')
+  finish('c')
+  for (let count = 0; count < 1_001; count += 1) queue.push(message('d', 0))
+  assert.equal(sent.length, 3 + 1_000)
+  finish('d')
+  assert.equal(sent.length, 3 + 1_001)
+})
