@@ -77,16 +77,16 @@ export function isOptionKind(name: string): name is OptionKind {
   return Object.hasOwn(kinds, name)
 }
 
-/** What is wrong with the value of one of these options, and what is done about it. */
-export function optionComplaint(
-  kind: OptionKind | undefined,
-  value: LuaValue,
-  options: LuaTable,
-): string | undefined {
-  if (kind === undefined || value === undefined) return undefined
-  const { fits, must, counts, lacks }: Kind = kinds[kind]
+export function fitsOption(kind: OptionKind | undefined, name: string, options: LuaTable): boolean {
+  if (kind === undefined) return true
+  const value = options.get(name)
   // `interval = isOn and 1000` leaves it out on purpose.
-  if (value === false || fits(value, options)) return undefined
+  return value === undefined || value === false || kinds[kind].fits(value, options)
+}
+
+/** What is wrong with a value that does not fit, and what is done about it. */
+export function optionComplaint(kind: OptionKind, value: LuaValue): string {
+  const { must, counts, lacks }: Kind = kinds[kind]
   const text = typeof value === 'number' ? String(value) : quoted(optionalText(value) ?? '')
   const told = isText(value) ? text : `a ${typeName(value)}`
   const consequence = counts === undefined ? 'it is ignored' : `it counts as ${counts}`

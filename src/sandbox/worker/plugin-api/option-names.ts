@@ -3,7 +3,7 @@ import type { PluginContext } from '../plugin-context.ts'
 import type { PluginLog } from '../plugin-log.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
 import { closestName } from '../../../base/text/closest-name.ts'
-import { isOptionKind, type OptionKind, optionComplaint } from './option-kinds.ts'
+import { fitsOption, isOptionKind, type OptionKind, optionComplaint } from './option-kinds.ts'
 
 const request =
   'url method headers timeout:positive body json form multipart query auth saveCookies:flag maxBody parseJson:jsonMode insecureSkipVerify:flag verifySSL:flag log'
@@ -83,38 +83,46 @@ const mostSaid = 100
 
 export function createOptionChecks(log: PluginLog): PluginContext['optionCheck'] {
   const said = new Set<string>()
+
+  /** Whether the log has not been told of it yet; it will be now. */
+  function isNew(call: string, name: string): boolean {
+    const key = `${call} ${name}`
+    if (said.size >= mostSaid || said.has(key)) return false
+    said.add(key)
+    return true
+  }
+
   return (call) => {
     const known = calls.get(call)
     if (known === undefined) return () => undefined
     const [position, text] = known
     const kinds = kindsOf(text)
 
-    /** What the log is told of one option. */
-    function complaint(name: string, options: LuaTable): string | undefined {
-      if (kinds.has(name)) {
-        const reason = optionComplaint(kinds.get(name), options.get(name), options)
-        return reason === undefined ? undefined : `${call}: the option ${name} ${reason}`
-      }
+    /** What the log is told of an option that does not fit. */
+    function complaint(name: string, options: LuaTable): string {
+      const kind = kinds.get(name)
+      if (kind !== undefined) return `${call}: the option ${name} ${optionComplaint(kind, options.get(name))}`
       const near = closestName(name, [...kinds.keys()])
       return `${call} has no option '${name}'${near === undefined ? '' : ` (did you mean: '${near}'?)`}`
     }
 
     return (args, foreignCaller) => {
-      const tellOnce = (name: string, sentence: string): void => {
-        if (said.size >= mostSaid) return
-        said.add(`${call} ${name}`)
-        log.write('warn', sentence, foreignCaller)
-      }
       const options = args[position - 1]
       if (!isTable(options)) {
-        if (options === undefined || !lenientCalls.has(call) || said.has(`${call} `)) return
-        tellOnce('', `${call}: the options must be a table, not a ${typeName(options)}: they are ignored`)
+        if (options === undefined || !lenientCalls.has(call) || !isNew(call, '')) return
+        const type = typeName(options)
+        log.write(
+          'warn',
+          `${call}: the options must be a table, not a ${type}: they are ignored`,
+          foreignCaller,
+        )
         return
       }
       for (const [name] of options.textEntries()) {
-        if (typeof name !== 'string' || said.has(`${call} ${name}`)) continue
-        const sentence = complaint(name, options)
-        if (sentence !== undefined) tellOnce(name, sentence)
+        // Those that fit come first: some plugins send ten thousand events a second.
+        if (typeof name !== 'string' || (kinds.has(name) && fitsOption(kinds.get(name), name, options)))
+          continue
+        if (isNew(call, name)) log.write('warn', complaint(name, options), foreignCaller)
       }
     }
   }
