@@ -121,3 +121,23 @@ test('the unit for systemd goes on trying: by itself systemd gives a service up 
   assert.match(unit, /^Restart=on-failure$/m)
   assert.ok(starts * seconds > window, `RestartSec is ${seconds}`)
 })
+
+test('a folder in which a command of a page makes a file is made before: "lupine secret-key" and "lupine token" make none', () => {
+  const blocks = pages.flatMap((page) =>
+    [...read(page).matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, text = '']) => ({ page, text })),
+  )
+  const makers = blocks.flatMap(({ page, text }) =>
+    [...text.matchAll(/(?:--secret-key-file|--token-file|\/dev\/stdin) (\/\S+)\/[\w.-]+/g)].map(
+      ({ 1: folder = '', index }) => ({ page, folder, before: text.slice(0, index) }),
+    ),
+  )
+  assert.ok(makers.length > 1)
+  assert.deepEqual(
+    makers
+      .filter(
+        ({ folder, before }) => !new RegExp(`^(?:mkdir|install -d)\\b.* ${folder}(?=\\s)`, 'm').test(before),
+      )
+      .map(({ page, folder }) => `${page}: ${folder}`),
+    [],
+  )
+})
