@@ -43,7 +43,8 @@ export async function makeSecretKey(secretKeyFile: string): Promise<string> {
   }
   return (
     `The key ${id} is the first in ${secretKeyFile} now, and encrypts from the next start on.\n` +
-    'Stop the host and run "lupine rotate-key"; then the other lines can go.\n'
+    'For a single host: stop it and run "lupine rotate-key"; then the other lines can go.\n' +
+    'In a fleet they stay, and every host needs this file.\n'
   )
 }
 

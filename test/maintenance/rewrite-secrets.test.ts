@@ -7,7 +7,7 @@ import { systemClock } from '../../src/base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { createKeyRing, keyId } from '../../src/base/keys/key-ring.ts'
 import { encodeLine } from '../../src/journal/lines/journal-line.ts'
-import { rewriteDirectory } from '../../src/maintenance/secret-commands.ts'
+import { makeSecretKey, rewriteDirectory } from '../../src/maintenance/secret-commands.ts'
 import { type Rewritten, rewriteSecrets } from '../../src/maintenance/rewrite-secrets.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
@@ -210,4 +210,10 @@ test('where something keeps its key, a rotation does not say that the directory 
   const text = await rewriteDirectory(host.directory, createKeyRing([young, old]), 'rotate')
   assert.match(text, /^Apart from what is named below, this directory does not need /m)
   assert.match(text, /^Not changed: .*fixtures--other\.json \(.*newer Lupine/m)
+})
+
+test('who puts a new key on top is told when the older ones can go, and that they stay in a fleet', async (context) => {
+  const key = join(await temporaryDirectory(context), 'key')
+  await makeSecretKey(key)
+  assert.match(await makeSecretKey(key), /single host.*rotate-key".*other lines can go.*fleet.*they stay/s)
 })
