@@ -77,6 +77,47 @@ test('§10 the identity is options.id, else getId(), else _id, else comes from t
   )
 })
 
+test('a state class that Home Assistant does not know is left out: it would not show the sensor at all', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function meter() return { get = function() return 7 end } end
+      expose(meter(), "sensor", { id = "energy", unit = "kWh", state_class = "total_incresing" })
+      expose(meter(), "temperature", { id = "warm", state_class = "measured" })
+      expose(meter(), "sensor", { id = "wind", unit = "°", state_class = "measurement_angle" })
+    `),
+    async ({ recorder }) => {
+      await recorder.until(() => exposure(recorder, 'wind'))
+      assert.deepEqual(
+        ['energy', 'warm', 'wind'].map((id) => exposure(recorder, id)?.stateClass),
+        [undefined, 'measurement', 'measurement_angle'],
+      )
+    },
+  )
+})
+
+test('of two objects that are exposed by one id while the plugin starts the first is not shown, and the log says so', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function meter() return { get = function() return 7 end } end
+      local again = meter()
+      expose(again, "sensor", { id = "again", name = "Before" })
+      expose(again, "sensor", { id = "again", name = "Again" })
+      expose(meter(), "sensor", { id = "power", name = "Cellar" })
+      expose(meter(), "sensor", { id = "power", name = "Attic" })
+      plugin:on("go", function() expose(meter(), "sensor", { id = "power", name = "Attic, as it is now" }) end)
+    `),
+    async ({ isolate, recorder }) => {
+      await recorder.until(() => exposure(recorder, 'power'))
+      isolate.deliverEvent('go', json(null))
+      await recorder.until(() => exposure(recorder, 'power')?.name === 'Attic, as it is now' || undefined)
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('warn')),
+        ["warn expose: the id 'power' is another object's, which is not shown any more"],
+      )
+    },
+  )
+})
+
 /** The component of each type, when its object can be set and when not. */
 const components: [type: string, writable: string, readOnly: string][] = [
   ['switch', 'switch', 'binary_sensor'],
@@ -126,7 +167,7 @@ test('§10 the options are passed on, and the type and the manifest say the rest
       expose(level, "number", { name = "Level", area = "Hall", unit = "%", step = 0.5, icon = "mdi:fan" })
       expose(plugin:sensor("warm", function() return 20 end), "temperature")
       expose({ get = function() return "b" end, set = function() end }, "select",
-        { id = "mode", options = { "a", "b", 3 }, device_class = "d", state_class = "s", min = 1, max = "9" })
+        { id = "mode", options = { "a", "b", 3 }, device_class = "d", state_class = "total", min = 1, max = "9" })
     `,
       { controls: [{ id: 'level', type: 'number', range: '-10-10' }] },
     ),
@@ -168,7 +209,7 @@ test('§10 the options are passed on, and the type and the manifest say the rest
             min: 1,
             max: 9,
             deviceClass: 'd',
-            stateClass: 's',
+            stateClass: 'total',
             options: ['a', 'b', '3'],
           },
         ],

@@ -51,6 +51,7 @@ test('an option that is left out because of its value is told once, with what it
       Modbus.readHolding({ host = "", addr = 1, timeout = "long" })
       expose(lamp, "select", { id = "s", name = lamp, min = "low", options = "a,b", modes = { {} } })
       expose({ get = nothing }, "number", { id = "n", min = 5, max = 1, step = 0 })
+      expose({ get = nothing }, "sensor", { id = "e", unit = "kWh", state_class = "total_incresing" })
       plugin:onSensor("@test/other/x", nothing, 5000)
       print("done")
     `),
@@ -69,6 +70,7 @@ test('an option that is left out because of its value is told once, with what it
         'plugin:emit: the option coalesce needs key, the name of a field, and throttle: it is ignored',
         'expose: the option max must be a number above min, not 1: it is ignored',
         'expose: the option step must be a number above 0, not 0: it is ignored',
+        'expose: the option state_class must be "measurement", "total", "total_increasing" or "measurement_angle", not "total_incresing": it is ignored',
         'plugin:emit: the options must be a table, not a boolean: they are ignored',
         'plugin:poller: the option interval must be a number of milliseconds from 0, not "a minute": it is ignored',
         'plugin:poller: the option initialDelay must be a number of milliseconds from 0, not -5: it is ignored',

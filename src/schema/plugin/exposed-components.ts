@@ -3,6 +3,9 @@
 /** What Home Assistant takes in the id of a device. */
 export const deviceIdPattern = '^[A-Za-z0-9_-]+$'
 
+/** What Home Assistant takes as the state class of a sensor; it shows none with another one. */
+export const stateClasses = ['measurement', 'total', 'total_increasing', 'measurement_angle']
+
 /** How a feature's value is read and written. */
 export type FeatureKind =
   'siren' | 'boolean' | 'number' | 'text' | 'cover' | 'any' | 'press' | 'event' | 'list'

@@ -1,4 +1,5 @@
 import { quoted } from '../../../base/text/cut-text.ts'
+import { stateClasses } from '../../../schema/plugin/exposed-components.ts'
 import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
 import {
   isFunction,
@@ -49,6 +50,10 @@ const kinds = {
   jsonMode: {
     fits: (value: LuaValue) => typeof value === 'boolean' || jsonModes.includes(optionalText(value) ?? ''),
     must: 'must be "success", "always" or "never"',
+  },
+  stateClass: {
+    fits: (value: LuaValue) => stateClasses.includes(optionalText(value) ?? ''),
+    must: 'must be "measurement", "total", "total_increasing" or "measurement_angle"',
   },
   flag: {
     fits: (value: LuaValue) => !falseWords.includes(optionalText(value)?.toLowerCase() ?? 'true'),

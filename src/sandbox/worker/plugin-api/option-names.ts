@@ -20,7 +20,7 @@ const described = {
   'a watcher': 'now:flag stays debounce',
   'an event': 'throttle:duration key:text trailing:flag coalesce:coalesce qos:qos retain:flag',
   'an exposure':
-    'id:text name:text area:text unit:text min:number max:maximum step:step icon:text device_class:text state_class:text features:texts device options:texts modes:texts presets:texts fanModes:texts swingModes:texts effects:texts tones:texts fanSpeeds:texts',
+    'id:text name:text area:text unit:text min:number max:maximum step:step icon:text device_class:text state_class:stateClass features:texts device options:texts modes:texts presets:texts fanModes:texts swingModes:texts effects:texts tones:texts fanSpeeds:texts',
   'a handler': 'auth methods',
   'a WebSocket': 'headers protocols ping reconnect insecureSkipVerify:flag',
   'a TCP connection': 'tls timeout framing reconnect',

@@ -77,8 +77,13 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       options,
       takeRoom: (description) => room(sizes, id, exposureSize(id, description)),
     })
-    if (replaced !== undefined) fresh.delete(replaced)
-    replaced?.close({ unsubscribe: true })
+    if (replaced !== undefined) {
+      fresh.delete(replaced)
+      replaced.close({ unsubscribe: true })
+      // Later it is what a plugin does whose devices have changed.
+      if (!initialised && !replaced.table.is(table))
+        log.write('warn', `expose: the id '${id}' is another object's, which is not shown any more`)
+    }
     yield* entry.begin()
     entries.set(id, entry)
     yield* addSetAvailable(table, object)

@@ -1,4 +1,4 @@
-import { choiceNames, deviceIdPattern } from '../../../../schema/plugin/exposed-components.ts'
+import { choiceNames, deviceIdPattern, stateClasses } from '../../../../schema/plugin/exposed-components.ts'
 import type { ExposedDevice, Exposure } from '../../../../schema/plugin/exposure.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
@@ -48,7 +48,7 @@ export function* readExposureOptions(
     step: number('step'),
     icon: text('icon'),
     deviceClass: text('device_class') ?? implied.deviceClass,
-    stateClass: text('state_class') ?? implied.stateClass,
+    stateClass: stateClasses.find((name) => name === text('state_class')) ?? implied.stateClass,
     options: textsOf(option(options, 'options')),
     ...Object.fromEntries(choiceNames.map((name) => [name, textsOf(option(options, name))])),
   }
