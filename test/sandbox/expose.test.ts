@@ -118,6 +118,42 @@ test('of two objects that are exposed by one id while the plugin starts the firs
   )
 })
 
+test('a sensor that replaces another one is shown in its place, and a control is set in its place', async () => {
+  await withPlugin(
+    pluginSource(`
+      local now = 20
+      expose(plugin:sensor("power", function() return 10 end), "sensor", { id = "shown", name = "Power", unit = "W" })
+      expose(plugin:control("level", function() return 1 end, function() print("the old one") end), "number")
+      plugin:on("go", function()
+        plugin:sensor("power", function() return now end)
+        plugin:control("level", function() return 2 end, function(value) print("the new one", value) end)
+      end)
+      plugin:on("more", function() now = 30 plugin:get("power"):notify() end)
+    `),
+    async ({ isolate, recorder }) => {
+      await stateIs(recorder, 'shown', { value: 10 })
+      isolate.deliverEvent('go', json(null))
+      await stateIs(recorder, 'shown', { value: 20 })
+      await stateIs(recorder, 'level', { value: 2 })
+      isolate.deliverEvent('more', json(null))
+      await stateIs(recorder, 'shown', { value: 30 })
+      assert.deepEqual(exposure(recorder, 'shown'), {
+        ...{
+          component: 'sensor',
+          type: 'sensor',
+          name: 'Power',
+          unit: 'W',
+          features: ['value'],
+          writable: [],
+        },
+      })
+      await isolate.setExposed('level', 'value', 5)
+      assert.ok(recorder.logs().includes('info the new one\t5'), recorder.logs().join('\n'))
+      assert.deepEqual(recorder.named('removeExposure'), [])
+    },
+  )
+})
+
 /** The component of each type, when its object can be set and when not. */
 const components: [type: string, writable: string, readOnly: string][] = [
   ['switch', 'switch', 'binary_sensor'],

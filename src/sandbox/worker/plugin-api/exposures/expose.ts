@@ -24,6 +24,8 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const access = createObjectAccess(context)
   const entries = new Map<string, LiveExposure>()
   const fresh = new Set<LiveExposure>()
+  /** Exposes another object as each of them was. */
+  const again = new WeakMap<LiveExposure, (table: LuaTable) => Steps<void>>()
   /** Of the descriptions. */
   const sizes: Sizes = new Map()
   const room = createByteRoom(exposureBytesLimit)
@@ -86,6 +88,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     }
     yield* entry.begin()
     entries.set(id, entry)
+    again.set(entry, (other) => expose(other, type, options))
     yield* addSetAvailable(table, object)
     fresh.add(entry)
     scheduleFresh()
@@ -161,6 +164,16 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   )
   // Nobody could read it any more.
   points.whenRemoved(unexpose)
+  // The new one is shown in the place of the old one, unless the plugin sees to that itself.
+  points.whenReplaced((replaced, table) =>
+    clock.schedule(0, () => {
+      if (released) return
+      for (const entry of [...entries.values()]) {
+        const showInstead = again.get(entry)
+        if (showInstead !== undefined && entry.table.is(replaced)) lua.start(showInstead(table))
+      }
+    }),
+  )
   context.afterInit(function* () {
     initialised = true
     yield* updateFresh()

@@ -26,6 +26,8 @@ export interface PluginPoints {
   controlId(table: LuaTable): string | undefined
   /** Calls the listener with each sensor and control that the plugin removes while it runs. */
   whenRemoved(listener: (table: LuaTable) => void): void
+  /** The same with each that another one of its id has replaced. */
+  whenReplaced(listener: (replaced: LuaTable, table: LuaTable) => void): void
 }
 
 /** `plugin:sensor`, `plugin:control` (plugin API, section 7); `plugin:get` is in `other-plugins.ts`. */
@@ -45,6 +47,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   })
   const kinds = { sensor: kindOf('sensor'), control: kindOf('control') }
   const removalListeners: ((table: LuaTable) => void)[] = []
+  const replacementListeners: ((replaced: LuaTable, table: LuaTable) => void)[] = []
   let initialised = context.isInitialised()
   let reading: ScheduledCall | undefined
 
@@ -86,6 +89,8 @@ export function installPoints(context: PluginContext): PluginPoints {
     const point = new Point(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
     group.set(name, point)
     latest.set(name, point.table)
+    if (replaced !== undefined)
+      for (const listener of replacementListeners) listener(replaced.table, point.table)
     // The host knows of it at once; its value comes with the first reading.
     if (replaced === undefined) context.sendFrame(kind, name, '')
     if (initialised) {
@@ -160,6 +165,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     find: (id) => latest.get(optionalText(id) ?? ''),
     controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
     whenRemoved: (listener) => void removalListeners.push(listener),
+    whenReplaced: (listener) => void replacementListeners.push(listener),
     *setControl(id, value) {
       const point = points.control.get(id)
       if (point === undefined)
