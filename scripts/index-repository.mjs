@@ -33,11 +33,12 @@ function readJson(path) {
   }
 }
 
-function sha256(path) {
+/** `why`: what asks for this file. */
+function sha256(path, why) {
   try {
     return createHash('sha256').update(readFileSync(path)).digest('hex')
   } catch (error) {
-    return fail(`${path} cannot be read (${error.code ?? error.message}); its plugin.json names it`)
+    return fail(`${path} cannot be read (${error.code ?? error.message}); ${why}`)
   }
 }
 
@@ -54,7 +55,8 @@ function entryOf(path) {
   const files = namesOf(manifest.files ?? ['init.lua'])
   // The entry is one of them, whether the manifest names it or not.
   const fetched = new Set(['plugin.json', ...files, ...namesOf(manifest.docs ?? []), 'init.lua'])
-  const hashes = [...fetched].map((file) => [file, sha256(join(folder, path, file))])
+  const whyOf = (file) => (file === 'init.lua' ? 'every plugin begins with it' : 'its plugin.json names it')
+  const hashes = [...fetched].map((file) => [file, sha256(join(folder, path, file), whyOf(file))])
   // Without them no host takes the entry, and nobody but its users would hear of it.
   const missing = ['id', 'name', 'version'].filter((member) => (manifest[member] ?? '') === '')
   if (missing.length > 0) fail(`${place} has no ${missing.join(' and no ')}; see docs/plugin-api.md`)
