@@ -68,7 +68,7 @@ test('require of a path with dots says how a file is named', async () => {
   const lines = await linesOf(
     pluginSource(`for _, name in ipairs({ "../x", "./x", "lib.x" }) do print(pcall(require, name)) end`),
   )
-  const written = `a file is named from the plugin's own folder, as in require("lib.helpers")`
+  const written = `a file is named from the plugin's own folder, as 'lib.helpers' is`
   assert.deepEqual(
     lines.map((line) => line.replace(/^.*?module/, 'module')),
     [

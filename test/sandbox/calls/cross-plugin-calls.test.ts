@@ -121,7 +121,7 @@ test('§9 require takes a file of the plugin, else a running plugin, else raises
       'info a file sees global\ttrue\thelpers',
       'info the sun\ttrue',
       `info false\tmodule 'moon' not found: the manifest's files name no 'moon.lua', and ${nothing.replace('%s', 'moon')}`,
-      `info false\tmodule '/sun/init' not found: the manifest's files name no '/sun/init.lua', and ${nothing.replace('%s', '/sun/init')}`,
+      `info false\tmodule '/sun/init' not found: a file is named from the plugin's own folder, as 'lib.helpers' is, and ${nothing.replace('%s', '/sun/init')}`,
     ])
   })
 })

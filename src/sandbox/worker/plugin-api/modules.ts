@@ -49,7 +49,7 @@ export function installModules(context: PluginContext): void {
 function whyNoFile(file: string): string {
   // Dots stand for slashes: `../x` comes out as a path that nobody has written.
   return file.split('/').includes('')
-    ? `a file is named from the plugin's own folder, as in require("lib.helpers")`
+    ? `a file is named from the plugin's own folder, as 'lib.helpers' is`
     : `the manifest's files name no '${file}'`
 }
 
