@@ -152,7 +152,7 @@ function readTime({ time, latitude, longitude }: At, clock: WallClock): (date: n
     return (date) => clock.instantOf(date + wall)
   }
   const [, event, sign, offsetHours = '0', offsetMinutes = '0'] = sunTime.exec(text) ?? []
-  if (event === undefined || Number(offsetMinutes) > 59)
+  if (event === undefined || Number(offsetHours) > 23 || Number(offsetMinutes) > 59)
     throw new Error(`'${time}' is no time: expected 07:30, sunrise, sunset+00:30 or the like`)
   if (
     latitude === undefined ||
@@ -163,7 +163,7 @@ function readTime({ time, latitude, longitude }: At, clock: WallClock): (date: n
     throw new Error(`${event} needs latitude (-90 to 90) and longitude (-180 to 180) in degrees`)
   const offset = (Number(offsetHours) * 60 + Number(offsetMinutes)) * minute * (sign === '-' ? -1 : 1)
   return (date) => {
-    const times = sunTimes(date + day / 2, latitude, longitude)
+    const times = sunTimes(clock.instantOf(date + day / 2), latitude, longitude)
     return times && (event === 'sunrise' ? times.sunrise : times.sunset) + offset
   }
 }

@@ -12,14 +12,14 @@ const cosine = (degrees: number): number => Math.cos(degrees * radians)
 
 /**
  * Sunrise and sunset of one calendar day, as Unix times in milliseconds, to about two minutes; undefined where the sun
- * stays up or down. `noon`: 12:00 UTC of that date. Degrees, north and east are positive. By the sunrise equation.
+ * stays up or down. `noon`: about 12:00 there. Degrees, north and east are positive. By the sunrise equation.
  */
 export function sunTimes(
   noon: number,
   latitude: number,
   longitude: number,
 ): { sunrise: number; sunset: number } | undefined {
-  const days = Math.round(noon / day + unixEpoch - epoch2000 + 0.0008)
+  const days = Math.round(noon / day + longitude / 360 + unixEpoch - epoch2000 + 0.0008)
   const meanNoon = days - longitude / 360
   const anomaly = (357.5291 + 0.98560028 * meanNoon) % 360
   const centre = 1.9148 * sine(anomaly) + 0.02 * sine(2 * anomaly) + 0.0003 * sine(3 * anomaly)

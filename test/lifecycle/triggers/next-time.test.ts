@@ -48,6 +48,17 @@ const cases: readonly (readonly [title: string, schedule: Schedule, from: string
     ['03-06 00:00', '03-13 00:00', '03-20 00:00', '03-27 00:00', '04-03 00:00', '04-10 00:00', '04-13 00:00'],
   ],
   ['the 29th of February', cron('0 0 29 2 *'), '2026-01-01T00:00:00Z', ['02-29 00:00']],
+  ['a day that one of the months has', cron('0 0 31 apr,jul *'), '2026-01-01T00:00:00Z', ['07-31 00:00']],
+  ['a month of some, with a step', cron('0 0 31 2-5/3 *'), '2026-01-01T00:00:00Z', ['05-31 00:00']],
+  ['a day of some, with a step', cron('0 0 29-31/2 2 *'), '2026-01-01T00:00:00Z', ['02-29 00:00']],
+  ['the first of every thirty days', cron('0 0 */30 2 *'), '2026-01-01T00:00:00Z', ['02-01 00:00']],
+  [
+    'a day of the week, beside one that never comes',
+    cron('0 0 31 2 mon'),
+    '2026-01-01T00:00:00Z',
+    ['02-02 00:00'],
+  ],
+  ['an expression with more blanks', cron('  0  7 1 1 * '), '2026-01-01T12:00:00Z', ['01-01 07:00']],
   ['a time of the day', at('07:30', 'Europe/Berlin'), '2026-01-01T06:30:00Z', ['01-02 06:30', '01-03 06:30']],
   ['a zone in other letters', at('07:30', 'europe/BERLIN'), '2026-01-01T06:30:00Z', ['01-02 06:30']],
   [
@@ -101,6 +112,12 @@ const cases: readonly (readonly [title: string, schedule: Schedule, from: string
     '2026-10-31T12:00:00Z',
     ['11-01 05:30', '11-02 06:30'],
   ],
+  [
+    'New York, within the hour',
+    cron('0 * * * *', 'America/New_York'),
+    '2026-01-01T12:30:00Z',
+    ['01-01 13:00', '01-01 14:00'],
+  ],
   // Lord Howe moves by half an hour: 02:00 to 02:30 on 4 October does not exist, 01:30 to 02:00 on 5 April exists twice.
   [
     'Lord Howe in spring',
@@ -119,6 +136,70 @@ const cases: readonly (readonly [title: string, schedule: Schedule, from: string
 for (const [title, schedule, from, times] of cases)
   test(`the next times of ${title} are right`, async () => {
     assert.deepEqual(await timesOf(schedule, from, times.length), times)
+  })
+
+test('a time has seconds, up to the last one of the day', async () => {
+  const midnight = Date.parse('2026-01-01T00:00:00Z')
+  for (const [time, seconds] of [
+    ['07:30:15', 27_015],
+    ['23:59:59', 86_399],
+  ] as const) {
+    const next = await createNextTime(at(time), midnight)
+    assert.equal(next(midnight), midnight + seconds * 1_000)
+  }
+})
+
+test('an event of the sun may be written in capitals, and be at the date line', async () => {
+  const place = { latitude: 0, longitude: -180 }
+  assert.equal((await timesOf(at(' Sunset ', 'UTC', place), '2026-01-01T00:00:00Z', 1)).length, 1)
+})
+
+test('the last day of each month comes', async () => {
+  const last = [
+    '01-31',
+    '02-29',
+    '03-31',
+    '04-30',
+    '05-31',
+    '06-30',
+    '07-31',
+    '08-31',
+    '09-30',
+    '10-31',
+    '11-30',
+    '12-31',
+  ]
+  for (const date of last) {
+    const [month, day] = date.split('-').map(Number)
+    assert.deepEqual(await timesOf(cron(`0 7 ${day} ${month} *`), '2026-01-01T00:00:00Z', 1), [
+      `${date} 07:00`,
+    ])
+  }
+})
+
+test('what is so long behind sunset that it comes on the next day is not left out on that day', async () => {
+  const [first] = await timesOf(
+    at('sunset+06:00', 'Europe/Berlin', { latitude: 52.52, longitude: 13.405 }),
+    '2026-06-21T23:00:00Z',
+    1,
+  )
+  assert.match(first ?? '', /^06-22 01:3\d$/)
+})
+
+for (const [zone, latitude, longitude] of [
+  // The place is to the east of the date line, and has the date of those to the west of it.
+  ['Pacific/Chatham', -43.95, -176.56],
+  ['Pacific/Kiritimati', 1.87, -157.4],
+  ['Pacific/Fiji', -18.1, 178.4],
+  ['America/Adak', 51.9, -176.6],
+] as const)
+  test(`the sun rises in ${zone} on the day that it is there`, async () => {
+    const schedule = at('sunrise', zone, { latitude, longitude, days: ['mon'] })
+    const next = await createNextTime(schedule, 0)
+    const shown = new Date(next(Date.parse('2026-11-01T00:00:00Z')) ?? 0).toLocaleString('en-US', {
+      ...{ timeZone: zone, weekday: 'short', day: 'numeric' },
+    })
+    assert.equal(shown, '2 Mon')
   })
 
 test('where the sun does not rise the next sunrise is that after the polar night', async () => {
@@ -144,11 +225,15 @@ for (const [date, sunrise, sunset] of [
       const next = await createNextTime(at(event, 'Europe/Berlin', place), Date.parse(`${date}T00:00:00Z`))
       const off = (next(Date.parse(`${date}T00:00:00Z`)) ?? 0) - Date.parse(`${date}T${expected}:00Z`)
       assert.ok(Math.abs(off) <= 180_000, `${event}: ${off / 1000} s`)
-      const later = await createNextTime(at(`${event}+00:30`, 'Europe/Berlin', place), 0)
-      assert.equal(
-        (later(Date.parse(`${date}T00:00:00Z`)) ?? 0) - (next(Date.parse(`${date}T00:00:00Z`)) ?? 0),
-        1_800_000,
-      )
+      for (const [offset, minutes] of [
+        ['+00:59', 59],
+        ['-01:10', -70],
+      ] as const) {
+        const moved = await createNextTime(at(`${event}${offset}`, 'Europe/Berlin', place), 0)
+        const difference =
+          (moved(Date.parse(`${date}T00:00:00Z`)) ?? 0) - (next(Date.parse(`${date}T00:00:00Z`)) ?? 0)
+        assert.equal(difference, minutes * 60_000)
+      }
     }
   })
 
@@ -157,18 +242,27 @@ for (const [schedule, problem] of [
   [cron('* * * * * *'), /five fields/],
   [cron('@daily'), /five fields/],
   [cron('0 0 L * *'), /five fields/],
+  [cron('0 0 ? * *'), /five fields/],
   [cron('jan * * * *'), /five fields/],
   [cron('61 * * * *'), /no cron expression: Invalid value for minute/],
   [cron('*/0 * * * *'), /no cron expression/],
   [cron('5-1 * * * *'), /no cron expression/],
   [cron('0 0 30 2 *'), /^Error: it has no next time$/],
   [cron('0 0 31 apr,jun *'), /it has no next time/],
+  [cron('0 0 31 2-6/2 *'), /it has no next time/],
   [cron('* * * * *', 'Mars/Base'), /there is no time zone 'Mars\/Base'/],
   [at('25:00'), /'25:00' is no time/],
+  [at('24:00'), /is no time/],
+  [at('07:60'), /is no time/],
+  [at('07:30:60'), /is no time/],
   [at('7.30'), /is no time/],
   [at('07:30', 'UTC', { days: ['monday'] }), /'monday' is no day/],
   [at('sunrise'), /sunrise needs latitude/],
+  [at('sunrise', 'UTC', { latitude: 1 }), /needs latitude .* and longitude/],
+  [at('sunrise', 'UTC', { longitude: 1 }), /needs latitude/],
+  [at('sunset', 'UTC', { latitude: 0, longitude: 180.1 }), /needs latitude .* and longitude \(-180 to 180\)/],
   [at('sunset-1:30', 'UTC', { latitude: 91, longitude: 0 }), /needs latitude/],
+  [at('sunset+24:00', 'UTC', { latitude: 1, longitude: 0 }), /is no time/],
   [at('sunset+00:75', 'UTC', { latitude: 1, longitude: 0 }), /is no time/],
   [at('sunrise', 'UTC', { latitude: 90, longitude: 0, days: ['mon'] }), /it has no next time/],
 ] as const)
