@@ -106,12 +106,9 @@ function valuesOf(text: string, least: number, most: number, names: readonly str
     const [range = '', step] = part.split('/')
     const [from = '', to] = range.split('-')
     const first = from === '*' ? least : number(from)
-    const last = to !== undefined ? number(to) : from === '*' || step !== undefined ? most : first
-    const by = Math.max(1, Number(step ?? 1))
-    return Array.from(
-      { length: Math.max(0, Math.floor((last - first) / by) + 1) },
-      (_, index) => first + index * by,
-    )
+    const last = to !== undefined ? number(to) : from === '*' ? most : first
+    const by = Number(step ?? 1)
+    return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, index) => first + index * by)
   })
 }
 

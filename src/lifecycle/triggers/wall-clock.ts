@@ -88,8 +88,8 @@ export function createWallClock(timeZone?: string): WallClock {
   return {
     at: (instant) => instant + offset(instant),
     instantOf(wall) {
-      const [before, after] = [offset(wall - day), offset(wall + day)]
-      const instants = [wall - before, wall - after].sort((a, b) => a - b)
+      // Where both are right the clock has been put back, so that the first one is by the offset of before.
+      const instants = [wall - offset(wall - day), wall - offset(wall + day)]
       const found = instants.find((instant) => instant + offset(instant) === wall)
       return found ?? changeBetween(wall - day, wall + day)
     },
