@@ -148,8 +148,7 @@ export function createOutgoingQueue(
 
   /** Drops the oldest until there is room, but never the latest. */
   function shorten(): void {
-    const isTooMuch = (): boolean =>
-      waiting.length > waitingMessagesLimit || (waitingBytes > waitingBytesLimit && waiting.length > 1)
+    const isTooMuch = (): boolean => waiting.length > waitingMessagesLimit || waitingBytes > waitingBytesLimit
     while (isTooMuch()) {
       const oldest = waiting.findIndex(({ message }) => message.isKept !== true)
       const entry = waiting[oldest]

@@ -34,6 +34,8 @@ function setUp() {
       done.set(topic, settle)
     },
     finish: (topic: string, error?: Error) => done.get(topic)?.(error),
+    /** What the latest sending of a message is answered with. */
+    answerTo: (topic: string) => done.get(topic) ?? assert.fail(`${topic} was not sent`),
   }
 }
 
@@ -58,7 +60,8 @@ test('A full window holds back everything behind it', () => {
 })
 
 test('What was not acknowledged is sent again first, what needs no acknowledgement is not, and old answers do not count', () => {
-  const { queue, sent, send, finish } = setUp()
+  const { queue, sent, send, finish, answerTo } = setUp()
+  const settled: string[] = []
   queue.open(send, 3)
   for (const [topic, qos] of [
     ['a', 1],
@@ -67,19 +70,21 @@ test('What was not acknowledged is sent again first, what needs no acknowledgeme
     ['d', 2],
     ['e', 1],
   ] as const)
-    queue.push(message(topic, qos))
+    queue.push(message(topic, qos), () => settled.push(topic))
   finish('a')
-  const stale = finish
+  const stale = answerTo('c')
   queue.pause()
   queue.push(message('f'))
-  stale('c')
+  stale()
   assert.equal(queue.waiting, 4)
   sent.length = 0
   queue.open(send, 10)
   assert.deepEqual(sent, ['c', 'd', 'e', 'f'])
+  stale()
+  assert.deepEqual([queue.waiting, settled], [4, ['a', 'b']])
   finish('c')
   finish('c')
-  assert.equal(queue.waiting, 3)
+  assert.deepEqual([queue.waiting, settled], [3, ['a', 'b', 'c']])
 })
 
 test('A message that is done before the sending returns does not disturb the order', () => {
@@ -112,7 +117,9 @@ test('Without a connection the oldest give way when there are too many, or too l
 
   const large = setUp()
   const half = 'x'.repeat(waitingBytesLimit / 2)
-  for (const topic of ['a', 'b', 'c']) large.queue.push(message(topic, 1, half))
+  const lost: string[] = []
+  for (const topic of ['a', 'b', 'c']) large.queue.push(message(topic, 1, half), () => lost.push(topic))
+  assert.deepEqual(lost, ['a'])
   large.queue.open(large.send, 10)
   assert.deepEqual(large.sent, ['b', 'c'])
 })
@@ -136,6 +143,26 @@ test('A message that is kept gives way to none, however many come after it, and 
   queue.open(send, 10)
   finish('kept')
   assert.equal(settled, 1)
+})
+
+test('What a broken connection brings back counts among what waits', () => {
+  const { queue, sent, dropped, send } = setUp()
+  const half = 'x'.repeat(waitingBytesLimit / 2)
+  queue.open(send, 2)
+  for (const topic of ['a', 'b', 'c']) queue.push(message(topic, 1, half))
+  assert.deepEqual([sent, dropped.length], [['a', 'b'], 0])
+  queue.pause()
+  assert.equal(dropped.length, 1)
+  queue.open(send, 2)
+  assert.deepEqual(sent.slice(2), ['b', 'c'])
+})
+
+test('Messages that are kept may together be more than may wait', () => {
+  const { queue, sent, dropped, send } = setUp()
+  const half = 'x'.repeat(waitingBytesLimit / 2 + 1)
+  for (const topic of ['a', 'b']) queue.push({ ...message(topic, 1, half), isKept: true })
+  queue.open(send, 10)
+  assert.deepEqual([sent, dropped], [['a', 'b'], []])
 })
 
 test('A message with which the connection breaks is sent by itself, and given up when it breaks again and again', () => {
@@ -189,6 +216,12 @@ test('Who waits for what has been pushed waits for all of it, be it sent, refuse
   finish('last')
   await settled
   assert.deepEqual([order, queue.waiting], [['last', 'settled'], 1])
+  const sent = queue.settled().then(() => order.push('sent'))
+  await Promise.resolve()
+  order.push('later')
+  finish('later')
+  await sent
+  assert.deepEqual(order.slice(2), ['later', 'sent'])
 })
 
 test('Who publishes is asked to wait while more than two thousand messages do, as long as there is a connection', async () => {
