@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { appendFile, cp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, cp, mkdir, readdir, readFile, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
@@ -46,7 +46,8 @@ const small = (options: Partial<JournalSettings> = {}): Partial<JournalSettings>
 async function use(journal: Journal, count: number, from = 0): Promise<number[]> {
   const numbers: number[] = []
   for (let n = from; n < from + count; n += 1) {
-    const fact = configured(n % 3 === 0 ? other : id, { n, text: 'x'.repeat(n % 50) })
+    const [plugin, about] = n % 3 === 0 ? [other, id] : [id, other]
+    const fact = configured(plugin, { n, about, text: 'x'.repeat(n % 50) })
     for (const { seq } of await journal.append([fact], 'http', n % 6 === 0 ? `key-${n}` : undefined))
       numbers.push(seq)
   }
@@ -230,17 +231,48 @@ test('a segment that is moved away while the host runs is told as one that was a
   const directory = await usedDirectory(context)
   const journal = await openTestJournal(directory, small())
   context.after(() => journal.close())
+  const whole = readAll(journal)
   const [first = '', second = '', third = ''] = await segmentsIn(directory)
   await rm(join(directory, first))
   await rm(join(directory, second))
   const from = Number(third.split('.').at(-1))
-  assert.equal(
-    readAll(journal, id).find(({ seq }) => seq < from),
-    undefined,
+  const here = whole.filter(({ seq }) => seq >= from)
+  assert.deepEqual(
+    readAll(journal, id),
+    here.filter(({ plugin }) => plugin === id),
   )
-  assert.equal(readAll(journal)[0]?.seq, from)
+  assert.deepEqual(readAll(journal), here)
   assert.throws(() => journal.stateAt(1), { code: 'not_found' })
   assert.equal(journal.stateAt(from).seq, from)
+})
+
+test('a segment that cannot be read for a while is told so, and is not taken for one that was moved away', async (context) => {
+  const directory = await usedDirectory(context)
+  const journal = await openTestJournal(directory, small())
+  context.after(() => journal.close())
+  const whole = readAll(journal)
+  const [first = ''] = await segmentsIn(directory)
+  const [path, elsewhere] = [join(directory, first), join(await temporaryDirectory(context), first)]
+  await rename(path, elsewhere)
+  await mkdir(path)
+  assert.throws(() => readAll(journal), { code: 'EISDIR' })
+  await rmdir(path)
+  await rename(elsewhere, path)
+  assert.deepEqual(readAll(journal), whole)
+})
+
+test('a segment whose last line feed is overwritten while the host runs is told as changed', async (context) => {
+  const directory = await usedDirectory(context)
+  const journal = await openTestJournal(directory, small())
+  context.after(() => journal.close())
+  readAll(journal)
+  const [first = ''] = await segmentsIn(directory)
+  const path = join(directory, first)
+  const bytes = await readFile(path)
+  bytes[bytes.length - 1] = 0x20
+  await writeFile(path, bytes)
+  for (const plugin of [undefined, id])
+    assert.throws(() => readAll(journal, plugin), /was changed while the host was running/)
 })
 
 test('a segment that is missing in between stops the start, and the repair puts those before it aside', async (context) => {

@@ -63,13 +63,11 @@ export function createEventReader(
       for (let next = first; bytes < bytesAtOnce;) {
         const part = piece(next, last)
         if (part === undefined) break
-        const before = bytes
         for (const line of part.found) {
           bytes += line.length + 1
           if (bytes > bytesAtOnce && events.length > 0) return events
           events.push(parse(line))
         }
-        if (bytes === before) break
         next = part.from + part.found.length
       }
       return events

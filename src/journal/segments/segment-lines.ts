@@ -59,7 +59,7 @@ export function createSegmentLines(): SegmentLines {
     const events = segment.last - segment.first + 1
     const lines = ends.length - 1
     if (lines === events) return ends
-    if (lines !== events + 1) throw new Error(`${segment.path} was changed while the host was running`)
+    if (lines !== events + 1) throw wasChanged(segment)
     const offsets = createNumberList()
     for (let position = 1; position < ends.length; position += 1) offsets.push(ends.at(position) ?? 0)
     return offsets
@@ -98,6 +98,7 @@ export function createSegmentLines(): SegmentLines {
       const bytes = bytesOf(segment, start, startOf(end + 1))
       const lines: Uint8Array[] = []
       splitLines(bytes, (from, to) => lines.push(bytes.subarray(from, to)))
+      if (lines.length !== end - first + 1) throw wasChanged(segment)
       return lines
     },
     base(segment) {
@@ -107,6 +108,10 @@ export function createSegmentLines(): SegmentLines {
     bytes: bytesOf,
     forget: (segment) => void known.delete(segment),
   }
+}
+
+function wasChanged({ path }: Segment): Error {
+  return new Error(`${path} was changed while the host was running`)
 }
 
 function fill(file: number, bytes: Buffer, position: number, path: string): void {
