@@ -19,11 +19,15 @@ test('a query is read by its schema, and every bad parameter is named at once', 
   })
   assert.throws(() => parse({ limit: '1e3', level: 'loud', file: ['a', 'b'] }), {
     code: 'body_invalid',
+    message: 'The address has a bad value for: file, limit, level.',
     errors: [
       { path: '/file', message: 'is given more than once' },
       { path: '/limit', message: 'must be integer' },
       { path: '/level', message: 'must be one of "info", "warn"' },
     ],
+  })
+  assert.throws(() => parse({ limit: '1', file: ['a', 'b'] }), {
+    message: 'The address has a bad value for: file.',
   })
   for (const limit of ['', '0', '10', '-1', ' 5', '5.0', '0x5', '99999999999999999999']) {
     assert.throws(
