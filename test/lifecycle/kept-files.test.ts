@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { cp, readdir } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { cp, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { silentLogger } from '../../src/base/log/log.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { command, startHostFor, type TestHost } from '../helpers/test-host.ts'
 
@@ -45,4 +47,36 @@ test('a start removes what a crash left of versions that nobody can return to, a
     body.versions.map((each: { version: string; available: boolean }) => [each.version, each.available]),
     [4, 3, 2, 1].map((number) => [`${number}.0.0`, true]),
   )
+})
+
+test('a version whose files are gone cannot be returned to, and what runs is left alone', async (context) => {
+  const host = await startHostFor(context, { plugins: [version(1)] })
+  await command(host, 'install', { fullId: '@fixtures/clock' })
+  await command(host, 'clock/toggle')
+  await host.publish([version(2)])
+  const { updatedAt } = await command(host, 'clock/update')
+  await rm(join(host.directory, 'plugins', '.previous'), { recursive: true })
+  const before = host.host.lifecycle.lastSeq
+  const refused = await host.request('POST', '/api/plugins/clock/rollback')
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /^The files of @fixtures\/clock 1\.0\.0 are not on this host any more; /)
+  const { body } = await host.request('GET', '/api/plugins/clock')
+  assert.deepEqual([body.state, body.version, body.updatedAt], ['running', '2.0.0', updatedAt])
+  assert.equal(host.host.lifecycle.lastSeq, before)
+})
+
+test('an update that does not run stays when the files of the version before are gone, and the log tells so', async (context) => {
+  const errors: string[] = []
+  const logger = { ...silentLogger, error: (message: string): void => void errors.push(message) }
+  const host = await startHostFor(context, { logger, plugins: [version(1)] })
+  await command(host, 'install', { fullId: '@fixtures/clock' })
+  await command(host, 'clock/toggle')
+  await host.publish([{ id: 'clock', version: '2.0.0', lua: 'error("worse")' }])
+  host.host.lifecycle.subscribe((announcement) => {
+    if (announcement.kind === 'lifecycle' && announcement.event.type === 'PluginLoadFailed')
+      rmSync(join(host.directory, 'plugins', '.previous'), { recursive: true })
+  })
+  const { state, version: present, error } = await command(host, 'clock/update')
+  assert.deepEqual([state, present, error.code], ['failed', '2.0.0', 'lua_error'])
+  assert.ok(errors.includes('An update does not run, and the files of the version before are gone'))
 })
