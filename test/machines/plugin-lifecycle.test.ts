@@ -179,6 +179,67 @@ for (const state of pluginStates) {
   })
 }
 
+/** What these facts record, in whatever state they come. */
+const recorded: Partial<Record<Type, Partial<PluginSnapshot['context']>>> = {
+  PluginInstallFailed: { error },
+  PluginEnabled: { enabled: true },
+  PluginDisabled: { enabled: false },
+  PluginConfigured: { config: { name: 'x' } },
+  PluginLimitsChanged: { limits: { timers: 5 } },
+  PluginHookSecretChanged: { hookSecret: 'h0oK-5ecret' },
+  PluginLimitReached: { limitsReached: [{ limit: 'timers', value: 5, at }] },
+  PluginLoadFailed: { error },
+  PluginCrashed: { error, crashes: 1 },
+  PluginUpdated: { version: '2.0.0', integrity: { 'init.lua': 'bb' } },
+  PluginFilesRestored: release,
+  PluginVersionConfirmed: { indexVersion: '3.0.0' },
+  PluginRolledBack: { ...release, config: { name: 'x' } },
+  PluginPlaced: { placement: { labels: ['serial'] } },
+  PluginMoved: { host: 'a', epoch: 1 },
+  PluginUninstalled: {
+    ...{ enabled: false, version: null, indexVersion: null, repository: null, integrity: {}, kept: [] },
+    ...{ config: {}, limits: {}, hookSecret: undefined, placement: undefined, trial: null, error: null },
+  },
+}
+
+/** The host notices or changes these by itself, too, and says then that the revision of the owner's settings stays. */
+const mayKeepRevision: ReadonlySet<Type> = new Set([
+  ...([
+    'PluginHookSecretChanged',
+    'PluginLimitReached',
+    'PluginStabilized',
+    'PluginVersionConfirmed',
+  ] as const),
+  ...(['PluginPlaced', 'PluginMoved'] as const),
+])
+
+test('whatever happens is recorded in every state, and raises the revision by one unless it says that it keeps it', () => {
+  const settings: Type[] = [
+    'PluginConfigured',
+    'PluginLimitsChanged',
+    'PluginHookSecretChanged',
+    'PluginPlaced',
+  ]
+  const settled = (['installed', 'unloaded', 'failed'] as const).map((state) =>
+    follow([...ways[state], ...settings, 'PluginUpdated']),
+  )
+  const data = (type: Type, keeps: boolean): object => {
+    const { keepsRevision: _keepsRevision, ...rest } = facts[type].data as { keepsRevision?: true }
+    return keeps ? { ...rest, keepsRevision: true } : rest
+  }
+  for (const before of [...pluginStates.map((state) => follow(ways[state])), ...settled])
+    for (const type of Object.keys(pluginFacts) as Type[])
+      for (const keeps of mayKeepRevision.has(type) ? [false, true] : [false]) {
+        const after = evolvePlugin(before, { ...facts[type], data: data(type, keeps) } as PluginFact, at)
+        if (after === undefined) continue
+        const title = `${type} in ${stateOf(before)}`
+        assert.equal(after.context.revision, before.context.revision + (keeps ? 0 : 1), title)
+        const expected = Object.entries(recorded[type] ?? {}) as [keyof PluginSnapshot['context'], unknown][]
+        if (keeps && type === 'PluginLimitReached') continue
+        for (const [member, value] of expected) assert.deepEqual(after.context[member], value, title)
+      }
+})
+
 /** The rows of the specification's section 3: state before, facts that its trigger makes true, state after. */
 const rows: [title: string, before: Type[], then: Type[], after: PluginState][] = [
   ['install', [], ['PluginInstallRequested', 'PluginInstalled'], 'installed'],
