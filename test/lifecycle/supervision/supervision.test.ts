@@ -197,7 +197,8 @@ test('in safe mode everything can be changed and nothing is loaded; leaving it l
     settings: { safeMode: true },
   })
   const { body: system } = await host.request('GET', '/api/system')
-  assert.deepEqual([system.host.safeMode.cause, typeof system.host.safeMode.since], ['asked', 'string'])
+  const { cause, reason, since } = system.host.safeMode
+  assert.deepEqual([cause, reason, typeof since], ['asked', 'The host was started with --safe.', 'string'])
   const ready = await host.request('GET', '/readyz')
   assert.deepEqual([ready.status, ready.body.ready, ready.body.safeMode.cause], [200, true, 'asked'])
   await running(host, 'x')
