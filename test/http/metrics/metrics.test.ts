@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { after, before, test } from 'node:test'
 import { connectAsync } from 'mqtt'
+import { WebSocket } from 'ws'
 import { createCounter, createHistogram } from '../../../src/http/metrics/counters.ts'
 import { exposition } from '../../../src/http/metrics/exposition.ts'
 import { hostVersion, startTestHost, type TestHost } from '../../helpers/test-host.ts'
@@ -118,13 +120,19 @@ test('the process is there under the names that dashboards look for', async () =
   const figures = await scrape()
   for (const name of [
     'process_cpu_user_seconds_total',
+    'process_cpu_system_seconds_total',
     'process_resident_memory_bytes',
     'process_start_time_seconds',
     'nodejs_heap_size_used_bytes',
+    'nodejs_heap_size_total_bytes',
+    'nodejs_external_memory_bytes',
+    'lupine_event_loop_active_seconds_total',
+    'lupine_event_loop_idle_seconds_total',
   ]) {
     assert.ok((figures.get(name) ?? 0) > 0, name)
   }
-  assert.ok((figures.get('nodejs_eventloop_lag_p99_seconds') ?? -1) >= 0)
+  for (const part of ['mean', 'p50', 'p99', 'max'])
+    assert.ok((figures.get(`nodejs_eventloop_lag_${part}_seconds`) ?? -1) >= 0, part)
 })
 
 test('events, messages and clients are counted as they come', async () => {
@@ -137,7 +145,10 @@ test('events, messages and clients are counted as they come', async () => {
   await client.publishAsync('some/topic', 'x', { qos: 1 })
   await host.request('PUT', '/api/plugins/demo/controls/level', { body: { value: 4 } })
   await heard
+  const inspector = new WebSocket(`${host.url.replace('http', 'ws')}/api/inspect`)
+  await once(inspector, 'open')
   const during = await scrape()
+  inspector.terminate()
   await client.endAsync()
   await stream.close()
   const grown = (name: string): number => (during.get(name) ?? 0) - (before.get(name) ?? 0)
@@ -147,8 +158,9 @@ test('events, messages and clients are counted as they come', async () => {
       grown('lupine_broker_messages_total{direction="received"}'),
       grown('lupine_broker_clients'),
       grown('lupine_event_stream_clients'),
+      grown('lupine_inspector_clients'),
     ],
-    [1, 1, 1, 1],
+    [1, 1, 1, 1, 1],
   )
   assert.ok(grown('lupine_broker_messages_total{direction="published"}') >= 1)
 })

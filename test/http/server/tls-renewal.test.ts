@@ -84,6 +84,7 @@ test('a renewed certificate is shown on new connections of every kind, and those
     loadedAt: '2100-01-01T00:00:00.000Z',
     fault: null,
   })
+  assert.match((await get(`${host.url}/metrics`, agent)).body, /^lupine_certificate_end_seconds 4948829218$/m)
 
   // Half of the renewal: the certificate is there, its key is not.
   const refused = said('What the certificate files hold cannot be used')
