@@ -141,6 +141,18 @@ test('secrets without anything beside them keep their order while all are there'
   assert.deepEqual([errors, config.words], [[], ['new', 'word-1', 'word-2']])
 })
 
+test('what is open and reads as the placeholder is a value, and a placeholder for which nothing is stored is left out', () => {
+  const incoming = { broker: { user: hidden, door: hidden }, servers: [{ host: hidden, key: hidden }] }
+  const { broker: _broker, ...rest } = stored
+  assert.deepEqual(restoreSecrets(whole, incoming, rest), {
+    config: { broker: { user: hidden }, servers: incoming.servers },
+    errors: [],
+  })
+  assert.deepEqual(restoreSecrets(whole, { broker: incoming.broker }, stored).config, {
+    broker: { user: hidden, door: 'door-secret' },
+  })
+})
+
 test('many rows are put back in reasonable time', () => {
   const rows = Array.from({ length: 20_000 }, (_, index) => ({ host: `h${index}`, code: `c${index}` }))
   const { config, errors } = restoreSecrets(whole, hideSecrets(whole, { servers: [...rows].reverse() }), {
