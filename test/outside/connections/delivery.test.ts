@@ -74,8 +74,8 @@ test('a connection whose other side takes nothing is given up after two minutes'
   fill()
   await later(2 * minute - look)
   assert.deepEqual(failures, [])
-  // It may have filled the buffers of the system only by the first looks.
-  await later(minute)
+  // The buffers of the system may have been filled some looks later: on a busy machine these are faster than that.
+  for (let more = 0; more < 30 && failures.length === 0; more += 1) await later(minute)
   assert.deepEqual(failures, ['has taken nothing of what was written to it for 2 minutes'])
 })
 
