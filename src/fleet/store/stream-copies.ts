@@ -20,6 +20,11 @@ const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
  */
 const patience = 5_000
 const pauseTime = 100
+/**
+ * Looks in a row that have to find the copies up to date: a leader that has just been chosen says so for a moment of copies
+ * that have nothing yet (seen for 30 ms).
+ */
+const looksInRow = 10
 
 /** What is asked of the servers: over which connection, and of which stream. */
 export interface StreamManager {
@@ -79,12 +84,15 @@ export async function withCopies(of: StreamManager, existing: StreamInfo): Promi
 /** The stream when its copies have all that it has; or as it was, when that takes long. */
 async function whenCopied(of: StreamManager, before: StreamInfo): Promise<StreamInfo> {
   let latest = before
-  for (const end = endOfPatience(of.connection); systemClock.monotonic() < end;) {
+  let inRow = 0
+  for (const end = endOfPatience(of.connection); inRow < looksInRow && systemClock.monotonic() < end;) {
     await pause(systemClock, pauseTime)
     // While there are more servers to ask, none of them is the leader for a moment.
-    latest = (await streamInfo(of).catch(() => undefined)) ?? latest
-    const { replicas = [] } = latest.cluster ?? {}
-    if (replicas.length >= copiesWanted - 1 && replicas.every(({ current }) => current)) break
+    const found = await streamInfo(of).catch(() => undefined)
+    latest = found ?? latest
+    const replicas = found?.cluster?.replicas ?? []
+    const areCurrent = replicas.length >= copiesWanted - 1 && replicas.every(({ current }) => current)
+    inRow = areCurrent ? inRow + 1 : 0
   }
   return latest
 }
