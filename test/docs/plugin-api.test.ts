@@ -236,7 +236,7 @@ for (const [heading, className] of [
   })
 }
 
-for (const [what, names] of Object.entries(optionNames)) {
+for (const [what, names] of Object.entries(optionNames())) {
   test(`the guide names the same options of ${what} as the code knows`, () => {
     assert.deepEqual(namesUnder(`Options of ${what}`), [...names].sort())
   })

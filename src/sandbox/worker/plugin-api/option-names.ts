@@ -32,19 +32,28 @@ const described = {
 
 type Kinds = ReadonlyMap<string, OptionKind | undefined>
 
+const kindsByText = new Map<string, Kinds>()
+
+/** Read when a plugin first gives such options, and once for all plugins of a worker: at a start hardly any does. */
 function kindsOf(text: string): Kinds {
-  return new Map(
+  const known = kindsByText.get(text)
+  if (known !== undefined) return known
+  const kinds = new Map(
     text.split(' ').map((entry) => {
       const [name = '', kind = ''] = entry.split(':')
       return [name, isOptionKind(kind) ? kind : undefined]
     }),
   )
+  kindsByText.set(text, kinds)
+  return kinds
 }
 
 /** Names of options, by the same heading. */
-export const optionNames: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  Object.entries(described).map(([heading, text]) => [heading, [...kindsOf(text).keys()]]),
-)
+export function optionNames(): Record<string, readonly string[]> {
+  return Object.fromEntries(
+    Object.entries(described).map(([heading, text]) => [heading, [...kindsOf(text).keys()]]),
+  )
+}
 
 /** By what is called: which of its arguments has options, from 1, and which. */
 const calls = new Map<string, [position: number, options: string]>([
@@ -96,10 +105,10 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
     const known = calls.get(call)
     if (known === undefined) return () => undefined
     const [position, text] = known
-    const kinds = kindsOf(text)
 
     /** What the log is told of an option that does not fit. */
     function complaint(name: string, options: LuaTable): string {
+      const kinds = kindsOf(text)
       const kind = kinds.get(name)
       if (kind !== undefined) return `${call}: the option ${name} ${optionComplaint(kind, options.get(name))}`
       const near = closestName(name, [...kinds.keys()])
@@ -118,6 +127,7 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
         )
         return
       }
+      const kinds = kindsOf(text)
       for (const [name] of options.textEntries()) {
         // Those that fit come first: some plugins send ten thousand events a second.
         if (typeof name !== 'string' || (kinds.has(name) && fitsOption(kinds.get(name), name, options)))
