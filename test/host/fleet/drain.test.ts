@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
 import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
@@ -37,25 +37,31 @@ test(
   },
 )
 
+/** Two hosts, of which `b` is asked to drain `a`, whose plugin takes its time to go. `draining`: the answer. */
+async function startDrain(t: TestContext) {
+  const lua = `
+    local plugin = Plugin:new("slow")
+    plugin:onCleanup(function() while true do end end)
+    return plugin`
+  const stage = await startFleetStage(t, [{ id: 'slow', lua }])
+  const a = await stage.start('a')
+  const { host } = await install(a, '@fixtures/slow')
+  assert.equal(host, 'a')
+  const b = await stage.start('b')
+  const draining = b.request('POST', '/api/hosts/a/drain')
+  await until('the drain', async () => {
+    const { hosts } = (await a.request('GET', '/api/hosts')).body
+    return hosts.some((one: { draining: boolean }) => one.draining)
+  })
+  return { b, draining }
+}
+
 test(
   'whoever waits for a host to be empty is told at once when somebody ends the drain',
   { timeout: 60_000 },
   async (t) => {
-    // It takes its time to go.
-    const lua = `
-      local plugin = Plugin:new("slow")
-      plugin:onCleanup(function() while true do end end)
-      return plugin`
-    const stage = await startFleetStage(t, [{ id: 'slow', lua }])
-    const a = await stage.start('a')
-    const b = await stage.start('b')
-    const { host } = await install(a, '@fixtures/slow')
-    const draining = b.request('POST', `/api/hosts/${host}/drain`)
-    await until('the drain', async () => {
-      const { hosts } = (await b.request('GET', '/api/hosts')).body
-      return hosts.some((one: { draining: boolean }) => one.draining)
-    })
-    await b.request('DELETE', `/api/hosts/${host}/drain`)
+    const { b, draining } = await startDrain(t)
+    await b.request('DELETE', '/api/hosts/a/drain')
     const { status, body } = await draining
     assert.deepEqual([status, body.code], [409, 'invalid_transition'])
   },
@@ -65,20 +71,7 @@ test(
   'whoever waits for another host to be empty is told when the host that was asked closes meanwhile',
   { timeout: 60_000 },
   async (t) => {
-    const lua = `
-      local plugin = Plugin:new("slow")
-      plugin:onCleanup(function() while true do end end)
-      return plugin`
-    const stage = await startFleetStage(t, [{ id: 'slow', lua }])
-    const a = await stage.start('a')
-    const { host } = await install(a, '@fixtures/slow')
-    assert.equal(host, 'a')
-    const b = await stage.start('b')
-    const draining = b.request('POST', '/api/hosts/a/drain')
-    await until('the drain', async () => {
-      const { hosts } = (await a.request('GET', '/api/hosts')).body
-      return hosts.some((one: { draining: boolean }) => one.draining)
-    })
+    const { b, draining } = await startDrain(t)
     const closed = b.close()
     const { status, body } = await draining
     assert.deepEqual([status, body.code], [503, 'shutting_down'])
