@@ -27,7 +27,7 @@ import { type ClosedListeners, createClosedListeners } from './store/closed-list
 import { connectFleet, type JournalParts } from './store/connect-fleet.ts'
 import { createCoordinator } from './coordinator.ts'
 import { createFleetFacade } from './commands/fleet-facade.ts'
-import { createFleetHosts } from './commands/fleet-hosts.ts'
+import { createFleetHosts, type FleetHosts } from './commands/fleet-hosts.ts'
 import { createFleetMember, type FleetMember } from './membership/fleet-member.ts'
 import { createHostCalls, type HostCalls } from './messages/host-calls.ts'
 import { createHostMessages } from './messages/host-messages.ts'
@@ -131,10 +131,9 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
     member = known
     const watching = new Set<(announcement: Announcement) => void>()
     const cleanUps: (() => unknown)[] = []
-    /** What comes before the plugins are given back. */
-    const closings: (() => void)[] = []
     const runs = createShortRuns({ files, directory, clock, logger })
     let calls: HostCalls | undefined
+    let hosts: FleetHosts | undefined
     let watches = (): boolean => false
 
     return {
@@ -174,8 +173,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         })
         const { others, askTime } = facade
         cleanUps.push(() => calls?.close(), watchClocks({ clock, logger, others, askTime }))
-        const { close: endWaiting, ...hosts } = createFleetHosts({ member: known, journal, clock })
-        closings.push(endWaiting)
+        hosts = createFleetHosts({ member: known, journal, clock })
         const { requests, place } = facade
         return { lifecycle: facade.lifecycle, fleet: { ...hosts, place }, requests }
       },
@@ -231,7 +229,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       },
       async stop() {
         // First, while there still is time to answer whoever waits.
-        for (const closing of closings.splice(0)) closing()
+        hosts?.close()
         await known.close()
         await runs.end()
         for (const cleanUp of cleanUps.splice(0)) cleanUp()

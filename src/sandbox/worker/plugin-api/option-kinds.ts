@@ -15,6 +15,7 @@ import {
 
 const isNumber = (value: LuaValue): boolean => optionalNumber(value) !== undefined
 const isDuration = (value: LuaValue): boolean => (optionalNumber(value) ?? -1) >= 0
+const isPositive = (value: LuaValue): boolean => (optionalNumber(value) ?? 0) > 0
 const isText = (value: LuaValue): boolean => optionalText(value) !== undefined
 const jsonModes = ['success', 'always', 'never']
 /** What people write for false; Lua takes each for true. */
@@ -31,11 +32,8 @@ interface Kind {
 const kinds = {
   number: { fits: isNumber, must: 'must be a number' },
   duration: { fits: isDuration, must: 'must be a number of milliseconds from 0' },
-  positive: {
-    fits: (value: LuaValue) => (optionalNumber(value) ?? 0) > 0,
-    must: 'must be a number of milliseconds above 0',
-  },
-  step: { fits: (value: LuaValue) => (optionalNumber(value) ?? 0) > 0, must: 'must be a number above 0' },
+  positive: { fits: isPositive, must: 'must be a number of milliseconds above 0' },
+  step: { fits: isPositive, must: 'must be a number above 0' },
   text: { fits: isText, must: 'must be a string' },
   texts: {
     fits: (value: LuaValue) => isTable(value) && listOf(value).every(isText),

@@ -24,8 +24,8 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const access = createObjectAccess(context)
   const entries = new Map<string, LiveExposure>()
   const fresh = new Set<LiveExposure>()
-  /** Exposes another object as each of them was. */
-  const again = new WeakMap<LiveExposure, (table: LuaTable) => Steps<void>>()
+  /** What the plugin has exposed each as. */
+  const given = new WeakMap<LiveExposure, [type: LuaValue, options: LuaValue]>()
   /** Of the descriptions. */
   const sizes: Sizes = new Map()
   const room = createByteRoom(exposureBytesLimit)
@@ -88,7 +88,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     }
     yield* entry.begin()
     entries.set(id, entry)
-    again.set(entry, (other) => expose(other, type, options))
+    given.set(entry, [type, options])
     yield* addSetAvailable(table, object)
     fresh.add(entry)
     scheduleFresh()
@@ -169,8 +169,8 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     clock.schedule(0, () => {
       if (released) return
       for (const entry of [...entries.values()]) {
-        const showInstead = again.get(entry)
-        if (showInstead !== undefined && entry.table.is(replaced)) lua.start(showInstead(table))
+        const as = given.get(entry)
+        if (as !== undefined && entry.table.is(replaced)) lua.start(expose(table, ...as))
       }
     }),
   )
