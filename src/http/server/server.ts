@@ -15,6 +15,7 @@ import {
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { problemType, refuseConnection } from '../answers/problem-answer.ts'
 import { securityHeaders } from '../../base/network/security-headers.ts'
+import { createPipelinedRequests, type PipelinedRequests } from './pipelined-requests.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
 const headerLimit = 16 * 1024
@@ -70,8 +71,8 @@ export interface Server {
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
   const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
-  // Answers that are under way, by connection. Connections that were upgraded belong to somebody else.
-  const connections = new Map<Socket, Set<ServerResponse>>()
+  // Requests that are not answered yet, by connection. Connections that were upgraded belong to somebody else.
+  const connections = new Map<Socket, PipelinedRequests>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
   )
@@ -120,20 +121,17 @@ export function createHttpServer(settings: ServerSettings): Server {
   })
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     handshakes.delete(peerOf(socket))
-    connections.set(socket, new Set())
+    connections.set(socket, createPipelinedRequests(socket, handle))
     socket.on('close', () => release(socket))
   })
   server.on('request', (request, response) => {
     const { socket } = request
-    connections.get(socket)?.add(response)
     // Whoever leaves the host out does not speak HTTP/1.1: it is answered (400), and once.
     if (closing !== undefined || request.headers.host === undefined) response.shouldKeepAlive = false
-    response.on('close', () => {
-      const answers = connections.get(socket)
-      answers?.delete(response)
-      if (closing !== undefined && answers?.size === 0) socket.destroySoon()
+    const requests = connections.get(socket)
+    requests?.add(response, () => {
+      if (closing !== undefined && requests.answers.size === 0) socket.destroySoon()
     })
-    handle(request, response)
   })
   server.on('upgrade', (request, socket, head) => {
     if (isOptional(request)) {
@@ -157,7 +155,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    const [first, ...more] = [...connections].find(([known]) => known === socket)?.[1] ?? []
+    const [first, ...more] = [...connections].find(([known]) => known === socket)?.[1].answers ?? []
     // It is about the body of the one that is under way where that has not come to its end.
     const isOfBody = first !== undefined && more.length === 0 && !first.headersSent && !first.req.complete
     const isAnswering = first !== undefined && !isOfBody
@@ -190,7 +188,7 @@ export function createHttpServer(settings: ServerSettings): Server {
     unfollow?.()
     server.close()
     for (const socket of handshakes.values()) socket.destroy()
-    for (const [socket, answers] of connections) if (answers.size === 0) socket.destroy()
+    for (const [socket, { answers }] of connections) if (answers.size === 0) socket.destroy()
     const grace = clock.schedule(closingGrace, () => {
       for (const socket of connections.keys()) socket.destroy()
     })
