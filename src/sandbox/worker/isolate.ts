@@ -10,7 +10,7 @@ import { createIsolateMessages, type DeliveredMessage } from './isolate-messages
 import { createLuaRuntime } from './lua/lua-runtime.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
-import { fromJson, fromJsonInSteps, toJson, toStoredJson } from './lua/json-values.ts'
+import { fromJson, fromJsonInSteps, toJson, toStoredJson, withoutJson } from './lua/json-values.ts'
 import { createLimitGuard } from './limits/limit-guard.ts'
 import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
@@ -190,7 +190,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         ? undefined
         : context.askNow({ kind: 'refuseForeignCall', foreignCaller, permission, value }),
     byteBudget,
-    toJson: (value) => toJson(value, byteBudget()),
+    toJson: (value, kind, name) =>
+      toJson(value, byteBudget(), (what) => {
+        if (kind === undefined) return
+        const message = (): string => `${kind} '${name}': ${withoutJson(what)}: it counts as nil`
+        // By the name alone: a sensor that is exposed is read as both.
+        log.warnOnce(`${name}: ${what}`, message, foreignCallers.current)
+      }),
     toStored: (value) => toStoredJson(value, byteBudget()),
     fromJson: (value) => (value === undefined ? undefined : fromJson(runtime, value)),
     fromJsonInSteps: (value) => fromJsonInSteps(runtime, value),

@@ -80,8 +80,11 @@ export interface PluginContext {
   ): string | undefined
   /** For a copy or a text that is made now; smaller while another plugin has it made. */
   byteBudget(): ByteBudget
-  /** A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. */
-  toJson(value: LuaValue): Json | undefined
+  /**
+   * A plain copy of a Lua value, functions left out. Throws on a cycle, and when it is larger than `byteBudget`. What
+   * nobody leaves out on purpose is a warning, once for each name: of a `kind` such as `event`.
+   */
+  toJson(value: LuaValue, kind?: string, name?: string): Json | undefined
   /** The same for what must come back as it was: throws for what has no JSON, and for numbers in tables that have none. */
   toStored(value: Exclude<LuaValue, undefined>): Json
   /** A fresh Lua value; JSON null is nil. */

@@ -14,7 +14,12 @@ export interface PluginLog {
    * function it is.
    */
   failure(what: string, error: unknown, caller?: string): void
+  /** Writes a warning, once for each key. */
+  warnOnce(key: string, message: () => string, caller?: string): void
 }
+
+/** Warnings that are written once: their keys may have names that come from outside. */
+const mostWarnings = 100
 
 /** `explain` adds to the message of a failure what helps its author. */
 export function createPluginLog(
@@ -31,8 +36,16 @@ export function createPluginLog(
     }
     send('log', '', JSON.stringify(entry))
   }
+  const warned = new Set<string>()
+  const write: PluginLog['write'] = (level, message, caller) =>
+    add(level, message, caller === undefined ? undefined : { caller })
   return {
-    write: (level, message, caller) => add(level, message, caller === undefined ? undefined : { caller }),
+    write,
+    warnOnce(key, message, caller) {
+      if (warned.size >= mostWarnings || warned.has(key)) return
+      warned.add(key)
+      write('warn', message(), caller)
+    },
     failure(what, error, caller) {
       const { message, traceback } = failureOf(error)
       const fields = {

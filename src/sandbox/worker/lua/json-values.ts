@@ -25,29 +25,37 @@ const arrayLengths = new WeakMap<LuaTable, number>()
  * array, any other as an object.
  * Functions, NaN and infinities are left out, and `undefined` is what has no JSON at all. Throws `Error` for a
  * table that contains itself, and for one that is too deep or too large: `budget` counts as `approximateSize` does.
+ * `leftOut` hears of each number that is left out, and of a function that is the whole value; those in tables are methods.
  */
 export function toJson(
   value: LuaValue,
   budget: ByteBudget = createByteBudget(Number.POSITIVE_INFINITY),
+  leftOut: (what: string) => void = nobody,
 ): Json | undefined {
-  return jsonOf(value, [], { left: mostValues, budget, strict: false })
+  return jsonOf(value, [], { left: mostValues, budget, leftOut })
 }
+
+const nobody = (): void => undefined
 
 /**
  * The same for what must come back as it was. Throws `Error` for what has no JSON, and for a number in a table that has
  * none; functions in tables are left out here, too, since nobody expects them back.
  */
 export function toStoredJson(value: Exclude<LuaValue, undefined>, budget: ByteBudget): Json {
-  const json = jsonOf(value, [], { left: mostValues, budget, strict: true })
-  if (json === undefined || json === null) throw new Error('a function has no JSON')
+  const leftOut = (what: string): never => {
+    throw new Error(withoutJson(what))
+  }
+  const json = jsonOf(value, [], { left: mostValues, budget, leftOut })
+  if (json === undefined || json === null) throw new Error(withoutJson('a function'))
   return json
 }
+
+export const withoutJson = (what: string): string => `${what} has no JSON`
 
 interface Copying {
   left: number
   budget: ByteBudget
-  /** Whether a number without JSON is an error. */
-  strict: boolean
+  leftOut(what: string): void
 }
 
 function text(decoded: string, { budget }: Copying): string {
@@ -59,12 +67,15 @@ function jsonOf(value: LuaValue | string, parents: LuaTable[], copying: Copying)
   if (typeof value === 'string') return text(value, copying)
   if (typeof value === 'number') {
     if (Number.isFinite(value)) return value
-    if (copying.strict) throw new Error(`the number ${numberText(value)} has no JSON`)
+    copying.leftOut(`the number ${numberText(value)}`)
     return undefined
   }
   if (value instanceof Uint8Array) return text(toUnicode(value), copying)
   if (typeof value !== 'object') return value
-  if (value.kind === 'function') return undefined
+  if (value.kind === 'function') {
+    if (parents.length === 0) copying.leftOut('a function')
+    return undefined
+  }
   if (parents.includes(value)) throw new Error('cycle: the table contains itself')
   if (parents.length >= deepest) throw new Error(`the table is nested more than ${deepest} levels deep`)
   parents.push(value)

@@ -76,7 +76,7 @@ export function installEvents(context: PluginContext): PluginEvents {
 
   context.addCallerAwareMethod('emit', (foreignCaller, name, value, options) => {
     const event = textArgument('emit', 1, name)
-    const data = context.toJson(value)
+    const data = context.toJson(value, 'event', event)
     assertMessageSize(data)
     const outgoing = { name: event, data, options: deliveryOptions(options), foreignCaller }
     const key = optionalText(option(options, 'key'))

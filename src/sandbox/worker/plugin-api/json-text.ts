@@ -2,7 +2,7 @@ import { type Json, jsonText } from '../../../base/text/json.ts'
 import { deepest } from '../lua/json-values.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { typeName } from '../lua/arguments.ts'
+import { isTable, typeName } from '../lua/arguments.ts'
 import { toBytes } from '../lua/text/bytes.ts'
 
 /** Values of one JSON text: more tables than that fill the memory of a plugin. */
@@ -46,9 +46,14 @@ function assertReadable(text: string, most: number): void {
   }
 }
 
-/** The JSON of a value that is sent to somebody. Throws `Error` for what has none. */
-export function sendableJson(context: Pick<PluginContext, 'toJson'>, value: LuaValue): Uint8Array {
-  const json = value === undefined ? null : context.toJson(value)
+/** The JSON of a value that `call` sends to somebody. Throws `Error` for what has none. */
+export function sendableJson(
+  context: Pick<PluginContext, 'toJson'>,
+  call: string,
+  value: LuaValue,
+): Uint8Array {
+  const json =
+    value === undefined ? null : context.toJson(value, isTable(value) ? 'json of' : undefined, call)
   if (json === undefined) throw new Error(`a ${typeName(value)} cannot be sent as JSON`)
   return toBytes(jsonText(json))
 }

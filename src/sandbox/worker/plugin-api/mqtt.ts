@@ -34,7 +34,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   context.addCallerAwareMethod('mqttPublish', (foreignCaller, topic, payload, options) => {
     const name = textArgument('mqttPublish', 1, topic, textLimits.topic)
     const refusedTopic = whyNot(name)
-    const bytes = payloadOf(context, payload)
+    const bytes = payloadOf(context, name, payload)
     if (bytes.byteLength > messageSizeLimit) {
       throw new Error(`the payload is too large: ${bytes.byteLength} of at most ${messageSizeLimit} bytes`)
     }
@@ -78,10 +78,10 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   }
 }
 
-function payloadOf(context: PluginContext, payload: LuaValue): Uint8Array {
+function payloadOf(context: PluginContext, topic: string, payload: LuaValue): Uint8Array {
   if (payload instanceof Uint8Array) return payload
   if (payload === undefined) return new Uint8Array()
-  if (isTable(payload)) return toBytes(jsonText(context.toJson(payload)))
+  if (isTable(payload)) return toBytes(jsonText(context.toJson(payload, 'message', topic)))
   if (typeof payload === 'object') throw new Error(`cannot publish a ${typeName(payload)}`)
   return toBytes(context.runtime.toText(payload))
 }

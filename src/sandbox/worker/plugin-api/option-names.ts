@@ -87,20 +87,7 @@ const lenientCalls = new Set(
   ),
 )
 
-/** Options may have names that come from outside. */
-const mostSaid = 100
-
 export function createOptionChecks(log: PluginLog): PluginContext['optionCheck'] {
-  const said = new Set<string>()
-
-  /** Whether the log has not been told of it yet; it will be now. */
-  function isNew(call: string, name: string): boolean {
-    const key = `${call} ${name}`
-    if (said.size >= mostSaid || said.has(key)) return false
-    said.add(key)
-    return true
-  }
-
   return (call) => {
     const known = calls.get(call)
     if (known === undefined) return () => undefined
@@ -118,13 +105,10 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
     return (args, foreignCaller) => {
       const options = args[position - 1]
       if (!isTable(options)) {
-        if (options === undefined || !lenientCalls.has(call) || !isNew(call, '')) return
-        const type = typeName(options)
-        log.write(
-          'warn',
-          `${call}: the options must be a table, not a ${type}: they are ignored`,
-          foreignCaller,
-        )
+        if (options === undefined || !lenientCalls.has(call)) return
+        const message = (): string =>
+          `${call}: the options must be a table, not a ${typeName(options)}: they are ignored`
+        log.warnOnce(call, message, foreignCaller)
         return
       }
       const kinds = kindsOf(text)
@@ -132,7 +116,7 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
         // Those that fit come first: some plugins send ten thousand events a second.
         if (typeof name !== 'string' || (kinds.has(name) && fitsOption(kinds.get(name), name, options)))
           continue
-        if (isNew(call, name)) log.write('warn', complaint(name, options), foreignCaller)
+        log.warnOnce(`${call} ${name}`, () => complaint(name, options), foreignCaller)
       }
     }
   }

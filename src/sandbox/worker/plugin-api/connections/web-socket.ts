@@ -32,7 +32,9 @@ export function installWebSockets(context: PluginContext, connections: Connectio
       const kind = binary !== true && isUtf8(payload) ? 'text' : 'data'
       return socket.send(kind, payload, caller)
     })
-    socket.addMethod('sendJson', (caller, value) => socket.send('text', sendableJson(context, value), caller))
+    socket.addMethod('sendJson', (caller, value) =>
+      socket.send('text', sendableJson(context, 'sendJson', value), caller),
+    )
     return socket.table
   })
 }

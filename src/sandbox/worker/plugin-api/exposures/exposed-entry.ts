@@ -48,7 +48,7 @@ export function* createExposedEntry(
   return new LiveExposure({
     ...{ context, id, table, object, type, component, fixed, readable, abilities },
     isStateSaid: said.includes('state'),
-    reader: new FeatureReader({ object, component, writable, toJson: context.toJson }),
+    reader: new FeatureReader({ context, id, object, component, writable }),
     announcement: new ExposureAnnouncement({ context, id, fixed, said, abilities, takeRoom }),
   })
 }

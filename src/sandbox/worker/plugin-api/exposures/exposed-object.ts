@@ -69,10 +69,12 @@ export class ExposedObject {
 const unknownFeature = 'no_such_feature'
 
 export interface FeatureReaderSettings {
+  context: PluginContext
+  /** Of the exposure. */
+  id: string
   object: ExposedObject
   component: ExposedComponent
   writable: boolean
-  toJson(value: LuaValue): Json | undefined
 }
 
 type Feature = [name: string, { readonly names: readonly string[] }]
@@ -111,9 +113,10 @@ export class FeatureReader {
 
   /** `failures`: what `get` has raised in the present reading. */
   *#ask(failures: Error[], ...args: LuaValue[]): Steps<Json | undefined> {
+    const { context, id, object } = this.#settings
     try {
-      const [value] = yield* this.#settings.object.call('get', ...args)
-      return this.#settings.toJson(value) ?? undefined
+      const [value] = yield* object.call('get', ...args)
+      return context.toJson(value, 'exposure', id) ?? undefined
     } catch (error) {
       failures.push(error instanceof Error ? error : new Error(String(error)))
       return undefined

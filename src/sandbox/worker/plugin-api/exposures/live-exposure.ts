@@ -164,7 +164,10 @@ export class LiveExposure {
     }
     // With a colon or without: the value is the last one that is not the object itself.
     const value = args.findLast((argument) => !(isTable(argument) && argument.is(this.table)))
-    const event = value === undefined ? (yield* this.#read()).event : this.#settings.context.toJson(value)
+    const event =
+      value === undefined
+        ? (yield* this.#read()).event
+        : this.#settings.context.toJson(value, 'exposure', this.#settings.id)
     this.#happen(event ?? null)
   }
 

@@ -29,12 +29,9 @@ interface AnswerParts {
 export function createHandlerAnswers(
   context: PluginContext,
 ): (values: readonly LuaValue[]) => HookOutcome | undefined {
-  const warned = new Set<string>()
-
   function warnOnce(what: string, reason: string): void {
-    if (warned.has(what)) return
-    warned.add(what)
-    context.log.write('warn', `httpHandler: ${what}: ${reason}`)
+    const message = `httpHandler: ${what}: ${reason}`
+    context.log.warnOnce(message, () => message)
   }
 
   function contentOf(body: LuaValue): Content | undefined {
@@ -47,7 +44,9 @@ export function createHandlerAnswers(
   }
 
   function jsonContent(value: LuaValue): Content | undefined {
-    return value === undefined ? undefined : { bytes: sendableJson(context, value), type: 'application/json' }
+    return value === undefined
+      ? undefined
+      : { bytes: sendableJson(context, 'httpHandler', value), type: 'application/json' }
   }
 
   function partsOf([first, second, third]: readonly LuaValue[]): AnswerParts {

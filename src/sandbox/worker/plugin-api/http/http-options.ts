@@ -1,5 +1,4 @@
 import { isGeneratedHeader } from '../../../../schema/outside/generated-headers.ts'
-import { jsonText } from '../../../../base/text/json.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { HttpMethod, HttpRequest } from '../../../../schema/outside/outside.ts'
 import {
@@ -12,6 +11,7 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTable, isTruthy, optionalNumber, optionalText, typeName } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
+import { sendableJson } from '../json-text.ts'
 import { rawText, readHeaders } from './headers.ts'
 import { readMultipart } from './multipart.ts'
 import { readRequestAuth } from './request-auth.ts'
@@ -141,9 +141,7 @@ interface Content {
 function readContent(context: PluginContext, options: LuaTable): Content | undefined {
   const [json, form, body] = [options.get('json'), options.get('form'), options.get('body')]
   if (json !== undefined) {
-    const value = context.toJson(json)
-    if (value === undefined) throw new Error(`a ${typeName(json)} cannot be sent as JSON`)
-    return { bytes: toBytes(jsonText(value)), type: 'application/json' }
+    return { bytes: sendableJson(context, 'httpRequest', json), type: 'application/json' }
   }
   if (form !== undefined) {
     if (!isTable(form)) throw new Error(`the form must be a table, not a ${typeName(form)}`)

@@ -67,7 +67,7 @@ export function installObjects(context: PluginContext): void {
     data: LuaValue,
   ): LuaValue | LuaValue[] {
     const name = textArgument(method, 1, path)
-    const value = context.toJson(data)
+    const value = context.toJson(data, isTable(data) ? 'object' : undefined, name)
     if (value === undefined || value === null) {
       throw new Error(`bad argument #2 to '${method}' (table expected, got ${typeName(data)})`)
     }
@@ -83,7 +83,7 @@ export function installObjects(context: PluginContext): void {
     const name = textArgument('updateObject', 1, path)
     const present = objects.get(name)
     if (present === undefined) return refuse('updateObject', `object not found: ${name}`)
-    const changes = isTable(patch) ? context.toJson(patch) : undefined
+    const changes = isTable(patch) ? context.toJson(patch, 'object', name) : undefined
     if (changes === undefined)
       throw new Error(`bad argument #2 to 'updateObject' (table expected, got ${typeName(patch)})`)
     // An empty table has no fields, whichever kind of JSON it would be.

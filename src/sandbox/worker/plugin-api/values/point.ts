@@ -116,7 +116,7 @@ export class Point {
 
   #plain(value: LuaValue): Json | undefined {
     try {
-      const json = this.#context.toJson(value)
+      const json = this.#context.toJson(value, this.#kind.kind, this.#settings.id)
       assertMessageSize(json)
       return json
     } catch (error) {
