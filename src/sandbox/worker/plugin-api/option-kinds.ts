@@ -18,7 +18,6 @@ const isDuration = (value: LuaValue): boolean => (optionalNumber(value) ?? -1) >
 const isPositive = (value: LuaValue): boolean => (optionalNumber(value) ?? 0) > 0
 const isText = (value: LuaValue): boolean => optionalText(value) !== undefined
 const jsonModes = ['success', 'always', 'never']
-/** What people write for false; Lua takes each for true. */
 const falseWords = ['', '0', 'false', 'no', 'off']
 
 interface Kind {
@@ -54,7 +53,7 @@ const kinds = {
     must: 'must be "measurement", "total", "total_increasing" or "measurement_angle"',
   },
   flag: {
-    fits: (value: LuaValue) => !falseWords.includes(optionalText(value)?.toLowerCase() ?? 'true'),
+    fits: isFlag,
     must: 'must be true or false',
     counts: 'true',
   },
@@ -94,6 +93,11 @@ export function optionComplaint(kind: OptionKind, value: LuaValue): string {
   const told = isText(value) ? text : `a ${typeName(value)}`
   const consequence = counts === undefined ? 'it is ignored' : `it counts as ${counts}`
   return `${must}${lacks === true ? '' : `, not ${told}`}: ${consequence}`
+}
+
+/** Not what people write for false, which Lua takes for true. */
+export function isFlag(value: LuaValue): boolean {
+  return !falseWords.includes(optionalText(value)?.toLowerCase() ?? 'true')
 }
 
 function isRetry(value: LuaValue): boolean {

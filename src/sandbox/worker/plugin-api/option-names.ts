@@ -71,6 +71,7 @@ const calls = new Map<string, [position: number, options: string]>([
   ['plugin:webSocket', [2, described['a WebSocket']]],
   ['plugin:tcpConnect', [3, described['a TCP connection']]],
   ['plugin:udpSocket', [1, described['a UDP socket']]],
+  ['tls', [1, 'insecureSkipVerify:flag serverName ca']],
   ['plugin:serialPort', [2, described['a serial port']]],
   ['plugin:discover', [3, described['a search']]],
   ['plugin:discoverSsdp', [3, described['a search']]],

@@ -32,12 +32,13 @@ export function installTcp(context: PluginContext, connections: ConnectionObject
       resource: 'sockets',
       foreignCaller,
       framing: () => readFraming(options.get('framing')),
-      target: () => readTarget(place, number, options),
+      target: () => readTarget(context, place, number, options),
     }).table
   })
 }
 
-function readTarget(host: string, port: number, options: LuaTable): TcpTarget {
+function readTarget(context: PluginContext, host: string, port: number, options: LuaTable): TcpTarget {
+  context.optionCheck('tls')([options.get('tls')])
   return {
     kind: 'tcp',
     host: readHost(host),

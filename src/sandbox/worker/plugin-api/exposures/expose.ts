@@ -7,6 +7,7 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTable, isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
+import { isFlag, optionComplaint } from '../option-kinds.ts'
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
@@ -100,8 +101,11 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     table.set(
       'setAvailable',
       runtime.wrapSteps('setAvailable', function* (...args) {
-        const available = isTruthy(args.find((argument) => !(isTable(argument) && argument.is(table))))
-        for (const entry of entries.values()) if (entry.table.is(table)) yield* entry.setAvailable(available)
+        const available = args.find((argument) => !(isTable(argument) && argument.is(table)))
+        if (!isFlag(available))
+          log.warnOnce('setAvailable', () => `setAvailable: the value ${optionComplaint('flag', available)}`)
+        for (const entry of entries.values())
+          if (entry.table.is(table)) yield* entry.setAvailable(isTruthy(available))
         return table
       }),
     )
