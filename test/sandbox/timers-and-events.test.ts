@@ -150,6 +150,24 @@ test('§6 coalesce gathers a field and sends one event at the end of the window'
   )
 })
 
+test('§6 an event without the field that coalesce gathers is told once, and does not hold up the others', async () => {
+  await withPlugin(
+    pluginSource(`
+      for _, data in ipairs({ { rooms = "hall" }, { room = "hall" }, { room = 0 / 0 }, "hall" }) do
+        plugin:emit("changed", data, { throttle = 20, coalesce = true, key = "room" })
+      end
+    `),
+    async ({ recorder }) => {
+      await recorder.until(() => recorder.named('emit')[0])
+      assert.deepEqual(recorder.named('emit'), [['changed', { rooms: ['hall'] }, { qos: 0, retain: false }]])
+      assert.deepEqual(recorder.logs(), [
+        "warn event 'changed': its data has no 'room' to coalesce: it is not sent",
+        "warn event 'changed': the number nan has no JSON: it counts as nil",
+      ])
+    },
+  )
+})
+
 test('§6 what is held back at unload is dropped', async () => {
   await withPlugin(
     pluginSource('for i = 1, 2 do plugin:emit("a", i, { throttle = 10000, trailing = true }) end'),

@@ -91,7 +91,11 @@ export function installEvents(context: PluginContext): PluginEvents {
     const window = JSON.stringify([event, key ?? null, foreignCaller ?? null])
     if (isTruthy(coalesce) && key !== undefined) {
       const field = isJsonObject(data) && Object.hasOwn(data, key) ? data[key] : undefined
-      if (field === undefined) return false
+      if (field === undefined) {
+        const message = (): string => `event '${event}': its data has no '${key}' to coalesce: it is not sent`
+        context.log.warnOnce(`coalesce ${event} ${key}`, message, foreignCaller)
+        return false
+      }
       throttle.collect(window, milliseconds, field, (fields) => ({
         ...outgoing,
         data: { [`${key}s`]: fields },
