@@ -54,6 +54,7 @@ test('an option that is left out because of its value is told once, with what it
       expose({ get = nothing }, "sensor", { id = "e", unit = "kWh", state_class = "total_incresing" })
       plugin:onSensor("@test/other/x", nothing, 5000)
       for _ = 1, 2 do lamp:setAvailable("false") end
+      for _ = 1, 2 do plugin:url("http://h/", "x=1") end
       plugin:tcpConnect("127.0.0.1", 1, { reconnect = false, tls = { insecureSkipVerify = "no", servername = "meter" } })
       print("done")
     `),
@@ -88,6 +89,7 @@ test('an option that is left out because of its value is told once, with what it
         'expose: the option options must be a list of strings, not "a,b": it is ignored',
         'expose: the option modes must be a list of strings, not a table: it is ignored',
         'plugin:onSensor: the options must be a table, not a number: they are ignored',
+        'plugin:url: the parameters must be a table, not a string: they are ignored',
         'setAvailable: the value must be true or false, not "false": it counts as true',
         'tls: the option insecureSkipVerify must be true or false, not "no": it counts as true',
         "tls has no option 'servername' (did you mean: 'serverName'?)",

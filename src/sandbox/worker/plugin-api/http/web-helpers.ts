@@ -3,7 +3,7 @@ import type { LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { rawText } from './headers.ts'
 import { percentEncode } from '../../formats/percent-encoding.ts'
-import { isTable, textArgument } from '../../lua/arguments.ts'
+import { isTable, isTruthy, textArgument, typeName } from '../../lua/arguments.ts'
 import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
 
 /** `plugin:url`, `plugin:basicAuth`, `plugin:bearerAuth` (plugin API, section 4). */
@@ -15,6 +15,13 @@ export function installWebHelpers(context: PluginContext): void {
     const address = textArgument('url', 1, base, textLimits.url)
     const budget = context.byteBudget()
     const pairs = isTable(parameters) ? parameters.entries() : []
+    if (isTruthy(parameters) && !isTable(parameters)) {
+      const type = typeName(parameters)
+      context.log.warnOnce(
+        'url',
+        () => `plugin:url: the parameters must be a table, not a ${type}: they are ignored`,
+      )
+    }
     const query = queryOf(pairs.map(([key, value]) => [raw(key, budget), raw(value, budget)]))
     return toBytes(appendQuery(address, query))
   })
