@@ -154,6 +154,25 @@ test('a sensor that replaces another one is shown in its place, and a control is
   )
 })
 
+test('a sensor that replaces one that is unavailable is unavailable', async () => {
+  await withPlugin(
+    pluginSource(`
+      local function make() return plugin:sensor("power", function() return 10 end) end
+      expose(make(), "sensor", { id = "shown" }):setAvailable(false)
+      plugin:on("again", make)
+      plugin:on("back", function() plugin:get("power"):setAvailable(true) end)
+    `),
+    async ({ isolate, recorder }) => {
+      await stateIs(recorder, 'shown', { value: 10, available: false })
+      isolate.deliverEvent('again', json(null))
+      await recorder.until(() => recorder.named('setExposure')[1])
+      isolate.deliverEvent('back', json(null))
+      await stateIs(recorder, 'shown', { value: 10, available: true })
+      assert.ok(!states(recorder, 'shown').some((state) => state.available === undefined))
+    },
+  )
+})
+
 /** The component of each type, when its object can be set and when not. */
 const components: [type: string, writable: string, readOnly: string][] = [
   ['switch', 'switch', 'binary_sensor'],

@@ -64,7 +64,8 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     })
   }
 
-  function* expose(table: LuaTable, type: LuaValue, options: LuaValue): Steps<void> {
+  /** `available`: what the plugin has said of the one in whose place it is. */
+  function* expose(table: LuaTable, type: LuaValue, options: LuaValue, available?: boolean): Steps<void> {
     const object = access(table)
     const id = yield* identityOf(table, object, optionalText(type), options)
     const replaced = entries.get(id)
@@ -87,6 +88,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       if (!initialised && !replaced.table.is(table))
         log.write('warn', `expose: the id '${id}' is another object's, which is not shown any more`)
     }
+    if (available !== undefined) yield* entry.setAvailable(available)
     yield* entry.begin()
     entries.set(id, entry)
     given.set(entry, [type, options])
@@ -174,7 +176,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       if (released) return
       for (const entry of [...entries.values()]) {
         const as = given.get(entry)
-        if (as !== undefined && entry.table.is(replaced)) lua.start(expose(table, ...as))
+        if (as !== undefined && entry.table.is(replaced)) lua.start(expose(table, ...as, entry.available))
       }
     }),
   )

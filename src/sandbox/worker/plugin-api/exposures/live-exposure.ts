@@ -53,7 +53,6 @@ export class LiveExposure {
   #litLevel: number | undefined
   /** Whether the object itself gave a state, which does not follow from something else. */
   #hasState = false
-  /** Undefined while nobody has said so. */
   #available: boolean | undefined
   #failureLogged = false
   #closed = false
@@ -67,6 +66,11 @@ export class LiveExposure {
 
   get table(): LuaTable {
     return this.#settings.table
+  }
+
+  /** Undefined while nobody has said so. */
+  get available(): boolean | undefined {
+    return this.#available
   }
 
   /** Whether nobody but the clock says when it has changed. */
