@@ -68,7 +68,7 @@ export function refuseUnprotectedListeners(settings: Settings, token: string | u
     ...(settings.mqttUrl === undefined ? [['HOST_MQTT_BIND', settings.mqttBind]] : []),
   ].find(([, bind]) => !isLoopback(bind ?? ''))
   if (open !== undefined) {
-    throw new StartError(
+    throw new SettingsError(
       `${open[0]} is ${open[1]}, which others can reach: set HOST_TOKEN or HOST_TOKEN_FILE, or bind to 127.0.0.1.`,
     )
   }

@@ -124,7 +124,7 @@ for (const [title, flags, environment, sentence] of usage) {
 test('an address that others can reach needs a token', async (context) => {
   const directory = await temporaryDirectory(context)
   const { code, stderr } = await runProgram(['--data-dir', directory, '--http-bind', '0.0.0.0', ...free])
-  assert.equal(code, 1)
+  assert.equal(code, 2)
   assert.match(stderr, /HOST_HTTP_BIND.*HOST_TOKEN/)
   assert.deepEqual(await readdir(directory), [])
 })
