@@ -19,6 +19,9 @@ export function cutText(text: string, limit = messageBytesLimit, whole = text): 
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(bytes.subarray(0, end)) + ending
 }
 
+/** Whether it looks as what `cutText` makes of a longer one. */
+export const isCut = (text: string): boolean => /… \([\d,]+ bytes\)$/.test(text)
+
 /** Bytes of a name that somebody asked for, where a sentence repeats it. */
 const quotedBytesLimit = 200
 

@@ -4,6 +4,7 @@ import {
   completeVersion,
   eachItem,
   type LenientRules,
+  shortLabels,
   shortTexts,
   withoutDot,
   withoutNullMembers,
@@ -34,7 +35,13 @@ function tidyManifest(given: JsonObject): JsonObject {
     docs: eachItem(tidyDocument),
     configSchema: eachItem(tidyField),
     config: (config) => (isJsonObject(config) ? mapMembers(config, tidyField) : config),
-    exports: (exports) => changeMembers(exports, { controls: eachItem(tidyControl) }),
+    exports: (exports) =>
+      changeMembers(exports, {
+        objects: (objects) => (isJsonObject(objects) ? mapMembers(objects, tidyExport) : objects),
+        sensors: eachItem(tidyExport),
+        controls: eachItem(tidyControl),
+        events: eachItem(tidyExport),
+      }),
   }) as JsonObject
 }
 
@@ -47,7 +54,7 @@ function tidyDocument(document: Json): Json {
   if (!isJsonObject(document) || typeof document.file !== 'string') return document
   const { title, file } = document
   const named = typeof title === 'string' && title !== '' ? title : fileName(file)
-  return { ...document, title: named, file: withoutDot(file) }
+  return tidyExport({ ...document, title: named, file: withoutDot(file) })
 }
 
 function fileName(path: string): string {
@@ -56,6 +63,7 @@ function fileName(path: string): string {
 
 const tidyField = (field: Json): Json =>
   changeMembers(field, {
+    ...shortLabels,
     min: toNumber,
     max: toNumber,
     minItems: toNumber,
@@ -86,8 +94,11 @@ function toBoolean(value: Json): Json {
   return value === 'false' ? false : value
 }
 
+const tidyExport = (entry: Json): Json => changeMembers(entry, shortLabels)
+
 const tidyControl = (control: Json): Json =>
   changeMembers(control, {
+    ...shortLabels,
     range: (range) => (typeof range === 'string' ? range.replaceAll(/\s/g, '') : range),
   })
 

@@ -139,14 +139,38 @@ function authorName(value: Json): Json {
   return isJsonObject(value) && typeof value.name === 'string' ? value.name : value
 }
 
-/** Bytes of what a plugin or its author is called. */
+/** Bytes of what a plugin or its author is called, and of other words. */
 const nameBytesLimit = 512
+/** Words to find a plugin by. */
+export const tagLimit = 100
 
 /** What people read in lists of plugins, no longer than they read: each list of each page would have all of it. */
 export const shortTexts: Readonly<Record<string, (value: Json) => Json | undefined>> = {
-  name: shortened(nameBytesLimit),
+  name: shortName,
   description: shortened(messageBytesLimit),
-  author: (value) => shortened(nameBytesLimit)(authorName(value)),
+  author: (value) => shortName(authorName(value)),
+  license: shortName,
+  homepage: shortAddress,
+  url: shortAddress,
+  updated: shortName,
+  tags: (tags) => eachItem(shortName)(Array.isArray(tags) ? tags.slice(0, tagLimit) : tags),
+}
+
+/** The same of what a form or a list says of one setting, sensor, control, event or document. */
+export const shortLabels: typeof shortTexts = {
+  description: shortened(messageBytesLimit),
+  ...Object.fromEntries(
+    ['label', 'placeholder', 'unit', 'group', 'type', 'title'].map((member) => [member, shortName]),
+  ),
+}
+
+function shortName(value: Json): Json {
+  return shortened(nameBytesLimit)(value)
+}
+
+/** Half of an address leads nowhere. */
+function shortAddress(value: Json): Json | undefined {
+  return shortened(messageBytesLimit)(value) === value ? value : undefined
 }
 
 function shortened(limit: number): (value: Json) => Json {

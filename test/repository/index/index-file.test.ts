@@ -44,6 +44,18 @@ test('of a name, a description and an author without end the catalog has the beg
   }
 })
 
+test('tags, addresses and dates of an index have an end, too', () => {
+  const long = 'x'.repeat(100_000)
+  const tags = [long, ...Array<string>(200).fill('a')]
+  const { index, unusable } = read(
+    { url: long, updated: long, homepage: long },
+    { ...entry, tags, homepage: long },
+  )
+  assert.deepEqual(unusable, [])
+  assert.ok(JSON.stringify(index).length < 10_000)
+  assert.equal(index.plugins[0]?.tags?.length, 100)
+})
+
 test('what cannot be used is set aside with its place, and hides no other', () => {
   const broken = [
     { version: 'new' },

@@ -505,3 +505,50 @@ test('a name, a description or an author without end is cut, with a warning for 
   )
   assert.equal(parseManifest({ ...minimal, author: { name: 'Ada' } }, clock).warnings, undefined)
 })
+
+test('no text of a manifest that lists show is without end: it is cut, or left out if half of it is of no use', () => {
+  const long = 'x'.repeat(10_000)
+  const texts = { label: long, description: long, placeholder: long, unit: long, group: long }
+  const manifest = parseManifest(
+    {
+      ...minimal,
+      ...{
+        homepage: `https://example.org/${long}`,
+        license: long,
+        tags: [long, ...Array<string>(200).fill('a')],
+      },
+      configSchema: [
+        { key: 'a', type: 'list', fields: [{ key: 'b', type: 'string', default: long, ...texts }] },
+      ],
+      config: { 'c/d': { type: 'string', label: long } },
+      exports: {
+        objects: { lamp: { type: long } },
+        sensors: [{ id: 's', type: long, description: long, unit: long }],
+        controls: [{ id: 'c', type: long }],
+        events: [{ name: 'e', description: long }],
+      },
+      docs: [{ title: long, file: 'README.md' }],
+    },
+    clock,
+  )
+  const { warnings, configSchema, ...rest } = manifest
+  assert.equal(manifest.homepage, undefined)
+  assert.equal(manifest.tags?.length, 100)
+  assert.ok(JSON.stringify(rest).length < 20_000)
+  // A value is the plugin's own.
+  assert.ok(JSON.stringify(configSchema).includes(long))
+  assert.deepEqual(warnings?.map(({ path }) => path).sort(), [
+    '/config/c~1d/label',
+    ...['description', 'group', 'label', 'placeholder', 'unit'].map(
+      (member) => `/configSchema/0/fields/0/${member}`,
+    ),
+    '/docs/0/title',
+    '/exports/controls/0/type',
+    '/exports/events/0/description',
+    '/exports/objects/lamp/type',
+    ...['description', 'type', 'unit'].map((member) => `/exports/sensors/0/${member}`),
+    '/homepage',
+    '/license',
+    '/tags',
+  ])
+})
