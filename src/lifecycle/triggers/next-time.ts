@@ -121,8 +121,8 @@ function atTimes(schedule: At, clock: WallClock): NextTime {
   const onDay = readTime(schedule, clock)
   return (after) => {
     const today = Math.floor(clock.at(after) / day) * day
-    // What is an hour behind sunset may belong to yesterday.
-    for (let ahead = -1; ahead <= daysAhead; ahead += 1) {
+    // The sun may set after midnight, and what is a day behind that belongs to the day before yesterday.
+    for (let ahead = -2; ahead <= daysAhead; ahead += 1) {
       const date = today + ahead * day
       if (!days.has(new Date(date).getUTCDay())) continue
       const instant = onDay(date)

@@ -177,6 +177,26 @@ test('the last day of each month comes', async () => {
   }
 })
 
+test('what is nearly a day behind a sunset after midnight is found up to its last minute, whenever one asks', async () => {
+  const nights: [from: string, timezone: string, place: object][] = [
+    ['2026-06-20T12:00:00Z', 'Atlantic/Reykjavik', { latitude: 64.15, longitude: -21.94 }],
+    // A zone on the other side of the Earth.
+    ['2026-03-25T12:00:00Z', 'Europe/Berlin', { latitude: -36.85, longitude: 174.76 }],
+  ]
+  for (const [from, timezone, place] of nights)
+    for (const time of ['sunset+23:59', 'sunset-23:59', 'sunrise+23:59', 'sunrise-23:59']) {
+      const next = await createNextTime(at(time, timezone, place), Date.parse(from))
+      let last = next(Date.parse(from)) ?? 0
+      for (let count = 0; count < 5; count += 1) {
+        const following = next(last) ?? 0
+        const hours = (following - last) / 3_600_000
+        assert.ok(hours > 23.5 && hours < 24.5, `${time} ${timezone}: ${hours} h`)
+        assert.equal(next(following - 60_000), following, `${time} ${timezone}`)
+        last = following
+      }
+    }
+})
+
 test('what is so long behind sunset that it comes on the next day is not left out on that day', async () => {
   const [first] = await timesOf(
     at('sunset+06:00', 'Europe/Berlin', { latitude: 52.52, longitude: 13.405 }),
