@@ -77,8 +77,9 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
     const restless = snapshots.find((snapshot) => unrest.has(stateOf(snapshot)))
     if (restless !== undefined) {
       throw new Error(
-        `The host in ${directory} was not stopped in order: ${restless.context.id} is ${stateOf(restless)}. Start it there ` +
-          'once, stop it, and try again.',
+        `The host in ${directory} was not stopped in order, or "lupine fleet leave" has made the directory and no host has run ` +
+          `in it: ${restless.context.id} is ${stateOf(restless)}. Start a host there once without HOST_FLEET_URL, stop it, and ` +
+          'try again.',
       )
     }
     const installed = snapshots.filter((snapshot) => isInstalled(stateOf(snapshot)))

@@ -511,6 +511,31 @@ test('what is not at rest, or no fleet, or in the way, is refused with one line,
   await assert.rejects(manager.streams.info(`LUPINE_${fleet}_JOURNAL`), /not found/)
 })
 
+test('what has just been made of a fleet whose hosts ran plugins joins once a host has run in it, and that is said', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
+  const [fleet, another] = [stage.newFleet(), stage.newFleet()]
+  await joinFleet(await membership(context, ring, fleet, directory))
+  const vault = createSecretVault(ring, () => undefined)
+  const host = await stage.openHost(context, fleet, { vault })
+  // A host of a fleet leaves its plugins to the others, and unloads none of them for the fleet.
+  await host.append(
+    [{ type: 'PluginLoadRequested', plugin: '@fixtures/one', data: { reason: 'start' } }],
+    'startup',
+  )
+  await host.append([{ type: 'PluginLoaded', plugin: '@fixtures/one', data: {} }], 'startup')
+  await host.close()
+  const place = await newPlace(context)
+  await leaveFleet(await membership(context, ring, fleet, place))
+  const settings = await membership(context, ring, another, place)
+  await assert.rejects(joinFleet(settings), {
+    message:
+      /"lupine fleet leave" has made the directory and no host has run in it: @fixtures\/one is running\. Start a host there once/,
+  })
+  await shownBy(context, place, secretKeyFile, ['one'])
+  assert.equal((await joinFleet(settings)).as, 'first')
+})
+
 test('the first host has to bring its journal from the beginning, and one that was stopped in order', async (context) => {
   const { ring } = await keyFile(context)
   const directory = await temporaryDirectory(context)
@@ -522,7 +547,7 @@ test('the first host has to bring its journal from the beginning, and one that w
   const fleet = stage.newFleet()
   await assert.rejects(joinFleet(await membership(context, ring, fleet, directory)), {
     message:
-      /^The host in .* was not stopped in order: @fixtures\/hello is loading\. Start it there once, stop it/,
+      /^The host in .* was not stopped in order, or "lupine fleet leave" .*: @fixtures\/hello is loading\. Start a host there once/,
   })
   const again = await openTestJournal(directory)
   await again.append([{ type: 'PluginUnloaded', plugin: id, data: {} }], 'shutdown')
