@@ -43,6 +43,7 @@ const cases: [title: string, expression: string, expected: unknown][] = [
   ['the ISO week may belong to the year before', 'os.date("!%G-W%V", 1609459200)', '2020-W53'],
   ['the zone', 'os.date("%z", 0) .. os.date("!%z %Z", 0)', '+0100+0000 UTC'],
   ['the zone in summer', 'os.date("%z", 1752000000)', '+0200'],
+  ['the abbreviation of the zone', 'os.date("%Z", 0) .. os.date(" %Z", 1752000000)', 'CET CEST'],
   ['percent, newline and tab', 'os.date("!%%%n%t", 0)', '%\n\t'],
   ['modifiers change nothing', 'os.date("!%Ey %Od", 0)', '70 01'],
   ['text in UTF-8 stays', 'os.date("!%H Uhr – ä", 0)', '00 Uhr – ä'],

@@ -26,6 +26,11 @@ describe('string.pack', () => {
     assert.throws(() => evaluate('return string.pack("i8", 2^63)'), /does not fit/)
     assert.throws(() => evaluate('return string.pack("I8", 0/0)'), /does not fit/)
     assert.throws(() => evaluate('return string.unpack("I4", "abc")'), /data string too short/)
+    for (const start of [0, -4, 5])
+      assert.throws(
+        () => evaluate(`return string.unpack("B", "abc", ${start})`),
+        /initial position out of string/,
+      )
     assert.throws(() => evaluate('return string.pack("c999999999", "")'), /too long|not enough memory/)
     assert.throws(() => evaluate('return string.pack("y", 1)'), /invalid format option 'y'/)
   })

@@ -118,8 +118,8 @@ function unpack(L: LuaState): number {
   const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   const data = auxiliary.luaL_checkstring(L, 2)
   const start = auxiliary.luaL_optinteger(L, 3, 1)
-  let at = start > 0 ? start - 1 : start === 0 ? 0 : Math.max(0, data.length + start)
-  if (at > data.length) auxiliary.luaL_argerror(L, 3, fromLatin1('initial position out of string'))
+  let at = start < 0 ? data.length + start : start - 1
+  if (at < 0 || at > data.length) auxiliary.luaL_argerror(L, 3, fromLatin1('initial position out of string'))
   const need = (bytes: number): void => {
     if (at + bytes > data.length) auxiliary.luaL_argerror(L, 2, fromLatin1('data string too short'))
   }

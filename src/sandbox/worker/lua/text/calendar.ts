@@ -113,9 +113,15 @@ function zoneOffset(seconds: number, universal: boolean): string {
 
 function zoneName(seconds: number, universal: boolean): string {
   if (universal) return 'UTC'
-  const parts = new Intl.DateTimeFormat('en-US', { timeZoneName: 'short' }).formatToParts(seconds * 1000)
-  return parts.find((part) => part.type === 'timeZoneName')?.value ?? ''
+  const names = zoneLocales.map((locale) => {
+    const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(seconds * 1000)
+    return parts.find((part) => part.type === 'timeZoneName')?.value ?? ''
+  })
+  return names.find((name) => !/\d/.test(name)) ?? names[0] ?? ''
 }
+
+/** Each knows the abbreviations of its own part of the world, and calls the others `GMT+1`. */
+const zoneLocales = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-ZA']
 
 /** What is to be written of a point in time. */
 export interface DateFormat {
