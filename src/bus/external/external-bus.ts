@@ -78,10 +78,10 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   const queue = createOutgoingQueue(
     () => warn('A message was dropped: too many wait for the MQTT broker'),
     (topic, error, bytes) =>
-      warn('The MQTT broker refused a message', { topic, bytes, reason: error.message }),
+      warn('The MQTT broker refused a message', { topic, bytes, reason: error.message }, topic),
   )
   const subscriptions = createGroupedSubscriptions(inbox, (filter, error) =>
-    warn('The MQTT broker refused a subscription', { filter, reason: error.message }),
+    warn('The MQTT broker refused a subscription', { filter, reason: error.message }, filter),
   )
   const reconnectListeners = new Set<() => void>()
   // The same for every connection: the broker then ends what is left of the one before, with its last will.

@@ -1,7 +1,7 @@
 import type { IPublishPacket, MqttClient } from 'mqtt'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import type { createWarner } from '../../base/log/warning.ts'
+import type { Warner } from '../../base/log/warning.ts'
 import type { BusMessage } from '../bus.ts'
 import type { Taking } from './broker-client.ts'
 
@@ -26,7 +26,7 @@ export interface HostStatusSettings {
   address: string
   clock: Clock
   logger: Logger
-  warn: ReturnType<typeof createWarner>
+  warn: Warner
   /** Whether the host may say something in its own name. */
   maySpeak(): boolean
   /** The connection over which something may be said now. */

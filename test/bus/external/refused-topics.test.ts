@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { createRecordingLogger } from '../bus-fixture.ts'
+import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+
+test(
+  'Each topic that the broker forbids is in the log, not only the first one of them',
+  { skip: mosquittoMissing },
+  async (context) => {
+    const acl = join(await temporaryDirectory(context), 'acl')
+    await writeFile(acl, 'user lupine\ntopic readwrite host/#\n')
+    // Otherwise a mosquitto that root starts becomes a user who cannot read that file.
+    const mosquitto = await createMosquitto(context, [
+      ...['user root', 'allow_anonymous true', `acl_file ${acl}`],
+    ])
+    await mosquitto.start()
+    const logger = createRecordingLogger()
+    const url = mosquitto.url.replace('//', '//lupine:word@')
+    const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
+    context.after(() => bus.close())
+    await bus.start()
+    const forbidden = ['own/value', 'homeassistant/device/id_own_lamp/config']
+    for (const topic of [...forbidden, 'own/value']) await bus.publish(topic, '1', { qos: 1 })
+    await bus.flush()
+    const refusals = logger.lines.filter(({ message }) => message === 'The MQTT broker refused a message')
+    assert.deepEqual(
+      refusals.map(({ fields }) => fields?.topic),
+      forbidden,
+    )
+  },
+)
