@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
-import { readFile, rmdir } from 'node:fs/promises'
+import { readFile, readlink, rmdir } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../base/files/file-system.ts'
 import { keyFileFault, readKeyFile } from '../base/keys/key-file.ts'
@@ -86,6 +87,16 @@ const adviceOn: Readonly<Record<string, string>> = {
   ENOENT: 'the system makes no directory there; set HOST_DATA_DIR to another one.',
 }
 
+/** What to do about a link on the way to a directory whose end is not there: a disk that is not mounted, as a rule. */
+async function adviceOnLink(directory: string): Promise<string | undefined> {
+  for (let path = directory; path !== dirname(path); path = dirname(path)) {
+    const end = await readlink(path).catch(() => undefined)
+    if (end !== undefined && !existsSync(path))
+      return `${path} is a link to ${end}, which is not there; mount its disk, correct the link, or set HOST_DATA_DIR to another one.`
+  }
+  return undefined
+}
+
 /** Characters below which a token can be guessed; random ones of this many take longer than anybody has. */
 const shortestToken = 16
 
@@ -116,7 +127,8 @@ export async function takeDirectory(directory: string, logger: Logger): Promise<
   } catch (error) {
     if (created !== undefined) await rmdir(created).catch(() => undefined)
     const code = systemErrorCode(error)
-    const advice = adviceOn[code ?? ''] ?? storageFault(error) ?? rightsMissing
+    const advice =
+      (await adviceOnLink(directory)) ?? adviceOn[code ?? ''] ?? storageFault(error) ?? rightsMissing
     throw new StartError(
       `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )

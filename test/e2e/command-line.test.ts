@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, open, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -61,6 +61,21 @@ test('a data directory that cannot be made ends with one line and code 1', async
   const { code, stderr } = await runProgram(['--data-dir', join(file, 'data'), ...free])
   assert.equal(code, 1)
   assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
+})
+
+test('a data directory behind a link to a disk that is not mounted ends with one line that says so, and code 1', async (context) => {
+  const folder = await temporaryDirectory(context)
+  const link = join(folder, 'link')
+  const disk = join(folder, 'disk', 'lupine')
+  await symlink(disk, link)
+  for (const directory of [link, join(link, 'data')]) {
+    const { code, stderr } = await runProgram(['--data-dir', directory, ...free])
+    assert.equal(code, 1)
+    const line =
+      /^lupine: The data directory (.*) cannot be written \(E[A-Z]+\): (.*) is a link to (.*), which is not there;.*\n$/
+    assert.deepEqual(line.exec(stderr)?.slice(1), [directory, link, disk])
+  }
+  assert.deepEqual(await readdir(folder), ['link'])
 })
 
 test('a data directory where the system makes none ends with one line and code 1', async () => {
