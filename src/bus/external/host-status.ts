@@ -49,12 +49,16 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
   /** Until the own status has come back. */
   let awaited: ScheduledCall | undefined
 
-  /** Some brokers take a subscription and hand out nothing to who may not read: then a host is deaf, and nothing says so. */
+  /**
+   * Some brokers take a subscription and hand out nothing to who may not read: then a host is deaf, and nothing says so. Those of
+   * MQTT 3.1.1 do not say either what they take and throw away: then it is dumb.
+   */
   function awaitEcho(): void {
     awaited = clock.schedule(echoTime, () =>
       warn(
-        'The MQTT broker does not hand on to this host what it has subscribed to: commands and values for controls may not ' +
-          'arrive. Allow its user there to read everything below the root, too',
+        'The MQTT broker does not hand back to this host what it says of itself: commands and values for controls may not arrive, ' +
+          'and what the host publishes may not, either. Allow its user there to read and write everything below the root; at the ' +
+          'built-in broker of another host it needs a HOST_MQTT_ROOT of its own',
         { topic, root, url: address },
       ),
     )

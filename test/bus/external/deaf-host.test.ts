@@ -6,8 +6,22 @@ import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { echoTime } from '../../../src/bus/external/host-status.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { createRecordingLogger } from '../bus-fixture.ts'
+import { createRecordingLogger, startBus } from '../bus-fixture.ts'
 import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+
+/** A clock whose wait for what comes back is over when the test says so. */
+function lateClock() {
+  const late = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== echoTime) return systemClock.schedule(milliseconds, callback)
+      late.add(callback)
+      return { cancel: () => void late.delete(callback) }
+    },
+  }
+  return { clock, late }
+}
 
 for (const [rights, isDeaf] of [
   ['write', true],
@@ -25,15 +39,7 @@ for (const [rights, isDeaf] of [
       ])
       await mosquitto.start()
       const logger = createRecordingLogger()
-      const late = new Set<() => void>()
-      const clock: Clock = {
-        ...systemClock,
-        schedule(milliseconds, callback) {
-          if (milliseconds !== echoTime) return systemClock.schedule(milliseconds, callback)
-          late.add(callback)
-          return { cancel: () => void late.delete(callback) }
-        },
-      }
+      const { clock, late } = lateClock()
       const url = mosquitto.url.replace('//', '//lupine:word@')
       const bus = createExternalBus({ url, root: 'host', logger, clock })
       context.after(() => bus.close())
@@ -49,3 +55,22 @@ for (const [rights, isDeaf] of [
       assert.equal(late.size, 0)
     },
   )
+
+for (const [root, isHeard] of [
+  ['host', false],
+  ['other', true],
+] as const)
+  test(`A host with the root ${root} at the built-in broker of another host (host) is ${isHeard ? 'heard there, and warned of nothing' : 'told that it is not heard there, and what it needs'}`, async (context) => {
+    const broker = await startBus(context)
+    const logger = createRecordingLogger()
+    const { clock, late } = lateClock()
+    const bus = createExternalBus({ url: broker.url, root, logger, clock })
+    context.after(() => bus.close())
+    await bus.start()
+    // What the broker answers to this comes after all that it had to hand on before.
+    await bus.flush()
+    for (const callback of late) callback()
+    const warnings = logger.lines.filter(({ level }) => level === 'warn').map(({ message }) => message)
+    assert.equal(warnings.length, isHeard ? 0 : 1)
+    for (const message of warnings) assert.match(message, /publishes may not.* HOST_MQTT_ROOT of its own/)
+  })
