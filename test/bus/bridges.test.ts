@@ -21,6 +21,7 @@ test(
     await mosquitto.start()
     const client = await connect(t, mosquitto.url)
     await client.publishAsync('host/request/toggle', 'retained', { qos: 1, retain: true })
+    await client.publishAsync('host/request/reload', 'retained', { qos: 1, retain: true })
     await client.publishAsync('host/request/toggle', 'now', { qos: 1 })
     await client.publishAsync('door/front', 'open', { qos: 1, retain: true })
 
@@ -29,7 +30,21 @@ test(
     const told = logger.lines.filter(({ message }) => message.includes('its bridge would repeat it'))
     assert.deepEqual(
       told.map(({ fields }) => fields?.topic),
-      ['host/request/toggle'],
+      ['host/request/toggle', 'host/request/reload'],
     )
   },
 )
+
+test('Each client that publishes what only the host may is in the log, also beside one that never stops', async (t) => {
+  const logger = createRecordingLogger()
+  const bus = await startBus(t, { logger })
+  for (const clientId of ['loud', 'quiet']) {
+    const client = await connect(t, bus.url, { clientId })
+    for (const text of ['1', '2']) await client.publishAsync('host/status', text, { qos: 1 })
+  }
+  const told = logger.lines.filter(({ message }) => message.includes('only the host publishes there'))
+  assert.deepEqual(
+    told.map(({ fields }) => fields?.client),
+    ['loud', 'quiet'],
+  )
+})

@@ -1,6 +1,7 @@
 import type { AedesOptions, AedesPublishPacket, AuthenticateError, Client } from 'aedes'
 import { clientNetwork } from '../../base/network/client-address.ts'
 import type { LogFields } from '../../base/log/log.ts'
+import type { Warner } from '../../base/log/warning.ts'
 import { memoize } from '../../base/memoize.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { cutText } from '../../base/text/cut-text.ts'
@@ -59,7 +60,7 @@ export interface BrokerRulesSettings {
   forwards: (connection: Client['conn']) => void
   /** A retained message is being sent; answers the id under which it waits to be confirmed, if it does. */
   sendingRetained: (client: Client, packet: RetainedPacket) => number | undefined
-  warn: (message: string, fields?: LogFields) => void
+  warn: Warner
 }
 
 /** Who may connect, publish and subscribe, and who gets what, in the words of the broker. */
@@ -156,17 +157,19 @@ export function createBrokerRules({
       }
       counts.received += 1
       if (!mayPublish(packet.topic)) {
-        warn('A message of an MQTT client was refused: only the host publishes there', {
-          client: client?.id,
-          topic: packet.topic,
-        })
+        warn(
+          'A message of an MQTT client was refused: only the host publishes there',
+          { client: client?.id, topic: packet.topic },
+          // So that one that never stops does not hide another one.
+          client?.id,
+        )
         discard(packet)
       }
       if (isBelow(root, packet.topic) && packet.retain) {
         // What another broker has retained its bridge sends at each connection, so at each start of the host.
         if (client !== null && bridges.has(client)) {
           const { topic } = packet
-          warn(`${repeatedCommand}. Clear it there`, { client: client.id, topic })
+          warn(`${repeatedCommand}. Clear it there`, { client: client.id, topic }, topic)
           discard(packet)
         }
         // Commands, which are all that is left below the root, are for now: delivered, but not kept for later.

@@ -4,7 +4,8 @@ import { Aedes, type Client } from 'aedes'
 import type { Clock } from '../../base/time/clock.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
-import type { LogFields, Logger } from '../../base/log/log.ts'
+import type { Logger } from '../../base/log/log.ts'
+import type { Warner } from '../../base/log/warning.ts'
 import { topicLevelsLimit } from '../../base/topic-filter.ts'
 import { isUnreleased, type WillRecord } from '../../schema/files/broker-record.ts'
 import { drainTimeout, inflightLimit } from '../broker-limits.ts'
@@ -40,7 +41,7 @@ export interface EmbeddedBrokerSettings {
   publishWill: (will: WillRecord) => void
   clock: Clock
   logger: Logger
-  warn: (message: string, fields?: LogFields) => void
+  warn: Warner
 }
 
 /** The broker library with this host's rules, and with what it remembers. */
