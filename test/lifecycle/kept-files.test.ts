@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { rmSync } from 'node:fs'
-import { cp, readdir, rm } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
@@ -63,6 +63,27 @@ test('a version whose files are gone cannot be returned to, and what runs is lef
   const { body } = await host.request('GET', '/api/plugins/clock')
   assert.deepEqual([body.state, body.version, body.updatedAt], ['running', '2.0.0', updatedAt])
   assert.equal(host.host.lifecycle.lastSeq, before)
+})
+
+test('a rollback after a replacement that was interrupted has the files of its version, and the others are kept', async (context) => {
+  const host = await startHostFor(context, { plugins: [version(1)] })
+  await command(host, 'install', { fullId: '@fixtures/clock' })
+  await host.publish([version(2)])
+  await command(host, 'clock/update')
+  // As of an update to a third version that a full disk has stopped, and kept from being taken back.
+  const plugins = join(host.directory, 'plugins')
+  const present = join(plugins, 'fixtures--clock')
+  await mkdir(join(plugins, '.swap'), { recursive: true })
+  await rename(present, join(plugins, '.swap', 'fixtures--clock'))
+  await cp(join(plugins, '.swap', 'fixtures--clock'), present, { recursive: true })
+  await writeFile(
+    join(present, 'plugin.json'),
+    JSON.stringify({ id: 'clock', name: 'clock', version: '3.0.0' }),
+  )
+  assert.equal((await command(host, 'clock/rollback')).version, '1.0.0')
+  assert.equal(await readFile(join(present, 'init.lua'), 'utf8'), version(1).lua)
+  const { body } = await host.request('GET', '/api/plugins/clock/versions')
+  assert.ok(body.versions.every(({ available }: { available: boolean }) => available))
 })
 
 test('an update that does not run stays when the files of the version before are gone, and the log tells so', async (context) => {

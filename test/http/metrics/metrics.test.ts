@@ -7,6 +7,7 @@ import { createCounter, createHistogram } from '../../../src/http/metrics/counte
 import { exposition } from '../../../src/http/metrics/exposition.ts'
 import { hostVersion, startTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { readEvents } from '../clients.ts'
+import { startHttp } from '../http-over.ts'
 
 let host: TestHost
 before(async () => {
@@ -19,9 +20,9 @@ before(async () => {
 after(() => host.close())
 
 /** Every sample by its name and labels. */
-async function scrape(): Promise<Map<string, number>> {
-  const { body } = await host.request('GET', '/metrics')
-  const lines = String(body)
+async function scrape(url = host.url): Promise<Map<string, number>> {
+  const answer = await fetch(`${url}/metrics`)
+  const lines = (await answer.text())
     .trimEnd()
     .split('\n')
     .filter((line) => !line.startsWith('#'))
@@ -114,6 +115,36 @@ test('a plugin that has never crashed has a counter at 0, so that the first cras
     ['demo', 'faulty'].map((id) => figures.get(`lupine_plugin_crashes_total{plugin="@fixtures/${id}"}`)),
     [0, 0],
   )
+})
+
+test('a worker has its memory and its load at each plugin in it, and counts once; what is not known yet is left out', async (context) => {
+  const memoryLimit = 64_000_000
+  const worker = { worker: 7, isolation: 'shared', memory: 5_000_000, memoryLimit, load: 0.25 } as const
+  const http = await startHttp(
+    { list: () => Promise.resolve([]) },
+    {
+      isolates: () => [
+        { ...worker, plugin: '@a/one' },
+        { ...worker, plugin: '@a/two' },
+        { plugin: '@a/new', worker: 8, isolation: 'dedicated', memory: null, memoryLimit, load: null },
+        { plugin: '@a/idle', worker: 9, isolation: 'dedicated', memory: 3_000_000, memoryLimit, load: 0 },
+      ],
+    },
+  )
+  context.after(() => http.close())
+  const figures = [...(await scrape(http.url))].filter(([name]) =>
+    /^lupine_(plugin_memory_bytes|plugin_load_ratio|workers)/.test(name),
+  )
+  assert.deepEqual(Object.fromEntries(figures), {
+    'lupine_plugin_memory_bytes{plugin="@a/one"}': 5_000_000,
+    'lupine_plugin_memory_bytes{plugin="@a/two"}': 5_000_000,
+    'lupine_plugin_memory_bytes{plugin="@a/idle"}': 3_000_000,
+    'lupine_plugin_load_ratio{plugin="@a/one"}': 0.25,
+    'lupine_plugin_load_ratio{plugin="@a/two"}': 0.25,
+    'lupine_plugin_load_ratio{plugin="@a/idle"}': 0,
+    'lupine_workers{isolation="dedicated"}': 2,
+    'lupine_workers{isolation="shared"}': 1,
+  })
 })
 
 test('the process is there under the names that dashboards look for', async () => {
