@@ -20,9 +20,12 @@ test('runs that end soon are counted, until one lasts or ends in order', async (
   const run = (clock = createManualClock()) => createShortRuns({ ...settings, clock })
   assert.equal(await run().begin(), 0)
   assert.equal(await run().begin(), 1)
-  const orderly = run()
-  assert.equal(await orderly.begin(), 2)
+  await run().end()
+  const orderlyClock = createManualClock()
+  const orderly = run(orderlyClock)
+  assert.equal(await orderly.begin(), 2, 'one that never began has not ended in order')
   await orderly.end()
+  assert.equal(orderlyClock.waiting, 0)
   assert.equal(await run().begin(), 0)
   const clock = createManualClock()
   const lasting = run(clock)
@@ -30,8 +33,10 @@ test('runs that end soon are counted, until one lasts or ends in order', async (
   clock.advance(lastingRun)
   const path = join(directory, shortRunsFile)
   await until('it to be noted', async () => (await readFile(path, 'utf8')) === '{"short":0}')
-  await writeFile(path, '{"short":')
-  assert.equal(await run().begin(), 0, 'nobody knows how many there were')
+  for (const damaged of ['{"short":', '{"short":-1}', '{}']) {
+    await writeFile(path, damaged)
+    assert.equal(await run().begin(), 0, 'nobody knows how many there were')
+  }
 })
 
 test('a run that cannot be noted goes on', async (context) => {
