@@ -88,7 +88,7 @@ export function createAccess(settings: AccessSettings): Access {
     if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
     // As browsers write it: other spellings of an address are nobody's who means well.
     const isUsual = isIPv4(name) || name === 'localhost' || name === '[::1]'
-    return (isUsual && isLoopback(name)) || name === bind.toLowerCase() || name === `[${bind.toLowerCase()}]`
+    return (isUsual && isLoopback(name)) || name === `[${bind.toLowerCase()}]`
   }
 
   /**

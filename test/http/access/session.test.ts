@@ -110,11 +110,15 @@ test('the cookie is taken for the token until the logout, a wrong one is not', a
   assert.deepEqual(await state({ Cookie: `${cookie.slice(0, -1)}!` }), [401, false])
   assert.deepEqual(await state({ Cookie: cookie.replace(/\d+=/, '1=') }), [401, false])
   assert.deepEqual(await state({ Cookie: cookie, Authorization: 'Bearer wrong' }), [401, false])
+  // What only reads needs no word of the page that asks.
+  assert.equal((await ask('HEAD', '/api/plugins', { Cookie: cookie })).status, 200)
+  assert.equal((await ask('OPTIONS', '/api/plugins', { Cookie: cookie })).status, 204)
   const own = { Cookie: cookie, Origin: host.url }
   const out = await ask('DELETE', '/api/session', own)
   assert.deepEqual([out.status, out.body], [200, { required: true, authenticated: false }])
   assert.match(out.headers['set-cookie'] ?? '', /^lupine-session-\d+=; Path=\/; Max-Age=0; HttpOnly/)
   assert.deepEqual(await state({ Cookie: cookie }), [401, false])
+  assert.equal((await ask('DELETE', '/api/session', { Authorization: `Bearer ${token}` })).status, 200)
 })
 
 test('a change with the cookie must come from a page of this host', async () => {
@@ -392,7 +396,10 @@ test('the cookie is Secure where the page was encrypted, by this host or by a pr
   // The proxy gave it another Host.
   assert.match((await cookieFor({ Origin: `https://${name}` })) ?? '', /; Secure$/)
   assert.match((await cookieFor({ Host: name })) ?? '', /; Secure$/)
-  assert.doesNotMatch((await cookieFor({ Origin: single.url })) ?? '', /Secure|__Host-/)
+  for (const headers of [{ Origin: single.url }, {}])
+    assert.doesNotMatch((await cookieFor(headers)) ?? '', /Secure|__Host-/)
+  const { headers: unknown } = await ask('POST', '/api/session', { Host: name }, { token })
+  assert.doesNotMatch(unknown['set-cookie'] ?? '', /Secure|__Host-/)
   const headers = { Host: name, Cookie: secure?.split(';')[0] ?? '' }
   assert.equal((await ask('GET', '/api/plugins', headers, undefined, single)).status, 200)
   const change = { ...headers, Origin: `https://${name}` }

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { test } from 'node:test'
+import { createClientAddresses } from '../../../src/base/network/client-address.ts'
+import { createGuessLimit } from '../../../src/base/network/guess-limit.ts'
+import { type AccessSettings, createAccess } from '../../../src/http/access/access.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+/** What is listened at where no test can listen. */
+function accessAt(port: number, settings: Partial<AccessSettings> = {}) {
+  const clock = createManualClock()
+  const guesses = createGuessLimit({ clock, warn: () => undefined })
+  return createAccess({
+    ...{ token: undefined, bind: '127.0.0.1', port: () => port, secure: false, basePath: '' },
+    ...{ clock, guesses, addresses: createClientAddresses([]) },
+    ...settings,
+  })
+}
+
+function requestWith(headers: Record<string, string>, httpVersion = '1.1'): IncomingMessage {
+  const request = new IncomingMessage(new Socket())
+  return Object.assign(request, {
+    headers,
+    rawHeaders: Object.entries(headers).flat(),
+    httpVersion,
+    url: '/',
+  })
+}
+
+test('at the standard port of its scheme a host is called without it, as browsers do, and at no other', () => {
+  for (const [scheme, port, other] of [
+    ['http', 80, 443],
+    ['https', 443, 80],
+  ] as const) {
+    const secure = scheme === 'https'
+    const request = requestWith({ host: 'localhost', origin: `${scheme}://localhost` })
+    accessAt(port, { secure }).checkSender(request)
+    assert.throws(() => accessAt(other, { secure }).checkSender(request), { code: 'forbidden' })
+  }
+})
+
+test('an address that is written in another way is the own one where it is listened at in that way', () => {
+  const request = requestWith({ host: '[0:0:0:0:0:0:0:1]:3000' })
+  accessAt(3000, { bind: '0:0:0:0:0:0:0:1' }).checkSender(request)
+  assert.throws(() => accessAt(3000, { bind: '::1' }).checkSender(request), { code: 'forbidden' })
+})
+
+test('a request of HTTP/1.0 need not name the host, and without a token it is refused then', () => {
+  const request = requestWith({}, '1.0')
+  accessAt(3000, { token: 'correct-horse' }).checkSender(request)
+  assert.throws(() => accessAt(3000).checkSender(request), { code: 'forbidden' })
+})
+
+test('with encryption whoever sends no origin gets a login that the host takes again', () => {
+  const token = 'correct-horse'
+  const access = accessAt(3000, { token, secure: true })
+  const [cookie = ''] = access.logIn(requestWith({ host: 'localhost:3000' }), token)?.split(';') ?? []
+  assert.equal(access.isKnown(requestWith({ cookie })), true)
+})
