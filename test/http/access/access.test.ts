@@ -4,7 +4,8 @@ import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { createClientAddresses } from '../../../src/base/network/client-address.ts'
 import { createGuessLimit } from '../../../src/base/network/guess-limit.ts'
-import { type AccessSettings, createAccess } from '../../../src/http/access/access.ts'
+import { Problem } from '../../../src/base/problem.ts'
+import { type Access, type AccessSettings, createAccess } from '../../../src/http/access/access.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 /** What is listened at where no test can listen. */
@@ -57,4 +58,23 @@ test('with encryption whoever sends no origin gets a login that the host takes a
   const access = accessAt(3000, { token, secure: true })
   const [cookie = ''] = access.logIn(requestWith({ host: 'localhost:3000' }), token)?.split(';') ?? []
   assert.equal(access.isKnown(requestWith({ cookie })), true)
+})
+
+test('where a token is needed and the host has none, nobody gets in, and is told whose move it is', () => {
+  const reasonOf = (access: Access, authorization?: string): string => {
+    try {
+      access.checkToken(requestWith(authorization === undefined ? {} : { authorization }))
+      return 'let in'
+    } catch (error) {
+      assert.ok(error instanceof Problem)
+      assert.equal(error.code, 'unauthorized')
+      return error.message
+    }
+  }
+  for (const given of [undefined, 'Bearer x', 'Bearer undefined'])
+    assert.match(reasonOf(accessAt(3000), given), /this host has none: set HOST_TOKEN/)
+  assert.match(
+    reasonOf(accessAt(3000, { token: 'correct-horse' }), 'Bearer x'),
+    /as "Authorization: Bearer …"/,
+  )
 })

@@ -180,7 +180,10 @@ test('§14 a handler gets the request as it came, and answers it', async () => {
   const answer = await ask(`${echo}?a=1&b=x%20y+z&a=2&flag`, {
     method: 'PATCH',
     body: '{"on":true}',
-    headers: { 'X-Probe': 'Yes', 'Content-Type': 'application/json', Authorization: 'Basic Zm9v' },
+    headers: {
+      ...{ 'X-Probe': 'Yes', 'X-Parts': 'a;b', 'X-Empty': '' },
+      ...{ 'Content-Type': 'application/json', Authorization: 'Basic Zm9v' },
+    },
   })
   assert.equal(answer.status, 200)
   assert.equal(answer.headers.get('content-type'), 'application/json')
@@ -189,7 +192,7 @@ test('§14 a handler gets the request as it came, and answers it', async () => {
     ...{ method: 'PATCH', path: 'echo', query: { a: '2', b: 'x y z', flag: '' } },
     ...{ body: '{"on":true}', json: { on: true }, remote: '127.0.0.1', header: 'Yes' },
   })
-  assert.equal(headers['x-probe'], 'Yes')
+  assert.deepEqual([headers['x-probe'], headers['x-parts'], headers['x-empty']], ['Yes', 'a;b', ''])
   assert.equal(headers.authorization, 'Basic Zm9v')
 })
 

@@ -153,6 +153,21 @@ test('what is open and reads as the placeholder is a value, and a placeholder fo
   })
 })
 
+test('a placeholder under a name that every object of JavaScript has stands for what is stored, or for nothing', () => {
+  const place = wholeConfig(
+    normaliseFields({
+      configSchema: [
+        { key: 'constructor', type: 'password' },
+        { key: 'toString', type: 'password' },
+      ],
+    }),
+  )
+  const incoming = { constructor: hidden, toString: hidden }
+  assert.deepEqual(restoreSecrets(place, incoming, {}), { config: {}, errors: [] })
+  const kept = { constructor: 'kept' }
+  assert.deepEqual(restoreSecrets(place, incoming, kept), { config: kept, errors: [] })
+})
+
 test('many rows are put back in reasonable time', () => {
   const rows = Array.from({ length: 20_000 }, (_, index) => ({ host: `h${index}`, code: `c${index}` }))
   const { config, errors } = restoreSecrets(whole, hideSecrets(whole, { servers: [...rows].reverse() }), {
