@@ -84,6 +84,7 @@ test('a rollback after a replacement that was interrupted has the files of its v
   assert.equal(await readFile(join(present, 'init.lua'), 'utf8'), version(1).lua)
   const { body } = await host.request('GET', '/api/plugins/clock/versions')
   assert.ok(body.versions.every(({ available }: { available: boolean }) => available))
+  assert.deepEqual(await olderOf(host), [], 'nobody can return to the third version')
 })
 
 test('an update that does not run stays when the files of the version before are gone, and the log tells so', async (context) => {

@@ -77,6 +77,25 @@ test('a secret that an update does not declare any more stays hidden, encrypted 
   assert.doesNotMatch(await everything(host), /canary/)
 })
 
+test('a secret that only the version declared which a rollback leaves stays hidden and encrypted', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const secretKeyFile = join(directory, 'key')
+  await writeFile(secretKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 })
+  const plugins = [{ ...without, version: '1.0.0' }]
+  let host = await startHostFor(context, { plugins, settings: { secretKeyFile } })
+  const { request } = host
+  await request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  await host.publish([{ ...withSecrets, version: '2.0.0' }])
+  assert.equal((await request('POST', `${path}/update`, { body: {} })).body.version, '2.0.0')
+  assert.equal((await request('POST', `${path}/config`, { body: { config } })).status, 200)
+  assert.equal((await request('POST', `${path}/rollback`, { body: {} })).body.version, '1.0.0')
+  assert.doesNotMatch(await everything(host), /canary/)
+  host = await host.restart()
+  assert.doesNotMatch(await everything(host), /canary/)
+  assert.equal((await host.request('POST', `${path}/rollback`, { body: {} })).body.version, '2.0.0')
+  assert.deepEqual((await host.request('GET', path)).body.config, shown)
+})
+
 test('what was a secret before a plugin was removed is not shown when another version is installed', async (context) => {
   const host = await startHostFor(context, { plugins: [withSecrets] })
   const { request } = host
