@@ -56,6 +56,12 @@ test('a new key is read again from its text, and no two are the same', () => {
   const again = parseSecretKey(first.text)
   assert.deepEqual([again.public.text, Buffer.from(again.keyId)], [first.key.public.text, first.key.keyId])
   assert.ok(again.private.equals(first.key.private))
+  // All but the id and the key, which take the bytes 54 to 125, is as minisign writes it, or minisign refuses the key.
+  const [own, ofMinisign] = [first.text, text('secret.key')].map((file) =>
+    Buffer.from(lineOf(file, 1), 'base64'),
+  )
+  for (const bytes of [own, ofMinisign]) bytes?.fill(0, 54, 126)
+  assert.deepEqual(own, ofMinisign)
 })
 
 test('a public key is read with its comment, without it, with line ends of Windows and blanks around it', () => {
