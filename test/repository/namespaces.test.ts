@@ -135,6 +135,18 @@ test('who had a namespace first is known after a restart, though its repository 
   assert.equal(await install(stage, 'lamp'), 'fixtures')
 })
 
+test('a namespace whose repository was removed is free, wherever plugins of other namespaces came from', async (context) => {
+  const stage = await start(context)
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+  await add(stage, 'former', [plugin('sun')], 'other')
+  assert.equal((await remove(stage, 'former')).status, 200)
+  assert.equal((await add(stage, 'next', [plugin('sun')], 'other')).namespaceHeldBy, null)
+  const { body } = await stage.host.request('POST', '/api/plugins/install', {
+    body: { fullId: '@other/sun' },
+  })
+  assert.equal(body.repository, 'next')
+})
+
 test('that the repository which has the namespace cannot be read is told, whatever others can be', async (context) => {
   const stage = await start(context)
   await add(stage, 'other', [plugin('sun')], 'other')

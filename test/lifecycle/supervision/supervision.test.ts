@@ -137,6 +137,23 @@ test('an update that crashes in its trial goes back to the version and the confi
   )
 })
 
+test('an update that crashes after its trial stays, and is restarted', async (context) => {
+  const host = await start(context, {
+    plugins: [{ id: 'x', lua: lua('x', '') }],
+    restartPolicy: { ...hasty, stableAfter: 5 },
+  })
+  await running(host, 'x')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', bomb) }])
+  const stable = nextFact(host, 'PluginStabilized')
+  await command(host, 'x/update', {})
+  await stable
+  const again = nextFact(host, 'PluginLoaded')
+  crash(host, 'x')
+  await again
+  const { version, trial } = await plugin(host, 'x')
+  assert.deepEqual([version, trial], ['2.0.0', null])
+})
+
 test('the last three versions can be returned to by name, and purging removes them', async (context) => {
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '-- 1.0.0') }] })
   await running(host, 'x')

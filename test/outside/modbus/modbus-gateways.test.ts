@@ -336,6 +336,10 @@ test('a connection that breaks under a request is opened once more for it, if it
     assert.match(broken.ok ? '' : broken.message, /closed before the answer/)
     assert.equal(server.connections.length, 3)
   })
+  await stage(rude, async ({ server, read }) => {
+    assert.equal((await read(13)).ok, false)
+    assert.equal(server.connections.length, 1, 'one that has never answered is not asked again')
+  })
 })
 
 test('what answers but does not speak Modbus is an error, and nothing breaks', async () => {
