@@ -511,6 +511,15 @@ test('more waiting requests than a plugin may have are refused', async () => {
   )
 })
 
+test('a request that is refused since too many wait is never sent', async () => {
+  await stage(countingRegisters, async ({ server, read }) => {
+    const answers = await Promise.all(Array.from({ length: modbusWaiting + 2 }, (_, index) => read(index)))
+    assert.equal(answers.at(-1)?.ok, false)
+    await read(7)
+    assert.equal(server.seen.length, answers.filter(({ ok }) => ok).length + 1)
+  })
+})
+
 test('closing ends the connections, and every request has its answer', async () => {
   const clock = createManualClock()
   await stage(
