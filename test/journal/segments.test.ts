@@ -227,6 +227,19 @@ test('segments that are moved away leave no gap: numbers go on, states stay, and
   assert.deepEqual(now.all.slice(0, -1), whole.all)
 })
 
+test('of the events of one plugin no more are read than were asked for, and the pages have them all', async (context) => {
+  const directory = await usedDirectory(context)
+  const journal = await openTestJournal(directory, small())
+  context.after(() => journal.close())
+  const whole = readAll(journal).filter(({ plugin }) => plugin === id)
+  for (const limit of [1, 2, 3]) {
+    for (const [index, event] of whole.entries()) {
+      const after = event.seq - 1
+      assert.deepEqual(journal.read({ plugin: id, after, limit }), whole.slice(index, index + limit))
+    }
+  }
+})
+
 test('a segment that is moved away while the host runs is told as one that was away before', async (context) => {
   const directory = await usedDirectory(context)
   const journal = await openTestJournal(directory, small())
