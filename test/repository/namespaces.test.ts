@@ -277,6 +277,21 @@ test('a namespace is held while its repository or a plugin of it is there, and p
   ])
 })
 
+test('of two repositories that are gone and whose plugins stay, the one that had the namespace has it', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'second', [plugin('extra')])
+  assert.equal(await install(stage, 'extra', 'second'), 'second')
+  assert.equal(await install(stage, 'lamp'), 'fixtures')
+  for (const name of ['fixtures', 'second']) assert.equal((await remove(stage, name)).status, 200)
+  assert.equal((await add(stage, 'third', [plugin('sun')])).namespaceHeldBy, 'fixtures')
+  await uninstall(stage, 'lamp')
+  const { body } = await stage.host.request('GET', '/api/repositories')
+  assert.deepEqual(
+    body.repositories.map(({ name, namespaceHeldBy }: Record<string, string>) => [name, namespaceHeldBy]),
+    [['third', 'second']],
+  )
+})
+
 test('whoever installs the plugin of another repository is told that it reads what the former one had stored', async (context) => {
   const stage = await start(context)
   const { host } = stage
