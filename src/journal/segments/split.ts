@@ -39,6 +39,8 @@ export async function splitSegment(
 ): Promise<boolean> {
   for (const [position, cut] of [...cuts.entries()].reverse()) {
     if (signal.aborted) return false
+    // Begun before, and the disk refused then: that part is there, and what it has is no more in here.
+    if (cut.bytes >= segment.bytes) continue
     const { seq } = cut.folded.state
     const path = join(directory, segmentName(seq + 1))
     const base = Buffer.from(`${encodeBase(cut.folded)}\n`)
