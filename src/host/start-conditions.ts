@@ -46,7 +46,7 @@ export async function readSecretKeys({ secretKeyFile }: Settings, files: FileSys
   try {
     return await readKeyFile(files, secretKeyFile)
   } catch (error) {
-    throw new StartError(keyFileFault(error))
+    throw new SettingsError(keyFileFault(error))
   }
 }
 

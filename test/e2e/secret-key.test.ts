@@ -60,13 +60,13 @@ test('a key is made, used, rotated and taken out again on the command line; with
     ],
     [
       [...withKey.slice(0, 3), '/no/such/key', ...free],
-      1,
+      2,
       /^lupine: HOST_SECRET_KEY_FILE cannot be used: ENOENT.*Correct the path .*"lupine secret-key" makes such a file\.\n$/,
     ],
     // Docker makes a folder where the file of a volume is missing.
     [
       [...withKey.slice(0, 3), folder, ...free],
-      1,
+      2,
       /^lupine: HOST_SECRET_KEY_FILE cannot be used: .* is a folder; .*"lupine secret-key" makes\.\n$/,
     ],
     [
