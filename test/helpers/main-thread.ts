@@ -21,6 +21,11 @@ export interface MainThreadWork {
   calls: number
 }
 
+const isTask = ({ name }: TraceEvent): boolean => name === 'RunTask'
+
+const timeOf = (events: readonly TraceEvent[]): number =>
+  events.filter(isTask).reduce((sum, { tdur = 0 }) => sum + tdur, 0)
+
 /**
  * Traces the page while `during` runs. A task is all that keeps the thread from drawing the next frame: script, and the
  * style, layout and painting that it brings about.
@@ -47,10 +52,11 @@ export async function traceMainThread(page: Page, during: () => Promise<void>): 
     event.pid === thread.pid && event.tid === thread.tid
   const threads = events
     .filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain')
-    .map((thread) => events.filter(isOf(thread)))
-    .sort((one, other) => other.length - one.length)
-  const own = (threads[0] ?? []).filter(({ ph }) => ph === 'X')
-  const tasks = own.filter(({ name }) => name === 'RunTask')
+    .map((thread) => events.filter((event) => event.ph === 'X' && isOf(thread)(event)))
+    // Chromium has another one ready for the next page, with events of its own.
+    .sort((one, other) => timeOf(other) - timeOf(one))
+  const own = threads[0] ?? []
+  const tasks = own.filter(isTask)
   assert.ok(tasks.length > 0, 'the trace has no tasks')
   assert.ok(
     tasks.every(({ tdur }) => tdur !== undefined),

