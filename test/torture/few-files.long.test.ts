@@ -65,11 +65,16 @@ async function startHost(context: TestContext) {
     })
     // The last ones may have been turned away already.
     leave(left)
+    const wanted = openFiles - left
+    let before = openFiles
     await until(`all but ${left} files to be open`, async () => {
       const open = await filesOpen()
-      // One of those that were counted was open for a moment only.
-      if (open < openFiles - left) await come()
-      return open === openFiles - left
+      const isSettled = open === before
+      before = open
+      // A file may have been open for a moment only, and others have waited to be let in.
+      if (isSettled && open < wanted) await come()
+      if (isSettled && open > wanted) leave(1)
+      return isSettled && open === wanted
     })
   }
 
