@@ -47,7 +47,13 @@ async function stage(
   const host = await startTestHost({
     settings: { isolation },
     plugins: [victim, attacker(lua)],
-    limits: { oldGenerationMegabytes: memory, luaCallback: 60_000, unresponsiveAfter: 60_000 },
+    // What takes too much may take long for it on a busy machine.
+    limits: {
+      oldGenerationMegabytes: memory,
+      luaCallback: 60_000,
+      unresponsiveAfter: 60_000,
+      hangBeats: 1_000,
+    },
     restartPolicy: { budget: crashes, stableAfter: 600_000, firstDelay: 1, longestDelay: 1, jitter: 0 },
   })
   t.after(() => host.close())
@@ -167,15 +173,10 @@ test('what dies while it serves a call is charged to who has called: it stays do
     event.type === 'PluginUnloaded' && event.by === 'supervisor' ? [event.data.reason] : [],
   )
   assert.equal(reasons.length, crashes)
-  // On a busy machine it may take too long before it takes too much.
-  const fatal =
-    /^a call of @fixtures\/attacker ended it: .*( memory \(limit memory\)|did not let go of the worker)/
-  for (const reason of reasons) assert.match(reason ?? '', fatal)
+  for (const reason of reasons)
+    assert.match(reason ?? '', /^a call of @fixtures\/attacker ended it: .* memory \(limit memory\)/)
   const { error } = (await host.request('GET', '/api/plugins/attacker')).body
-  assert.match(
-    error.message,
-    /^it ended @fixtures\/victim, which served its call \((out_of_memory|unresponsive)\)$/,
-  )
+  assert.equal(error.message, 'it ended @fixtures/victim, which served its call (out_of_memory)')
 })
 
 for (const [how, lua] of [
