@@ -41,7 +41,9 @@ export function createFleetValues(settings: {
     const file = createDelayedWrite(
       clock,
       async () => {
-        if ((await writeHeld()) === 'written') return
+        // A store that elects a leader is silent for seconds, and who has the plugin next has only what is written now.
+        const outcome = await (failing.has(plugin) ? writeHeld() : trying(writeHeld))
+        if (outcome === 'written') return
         if (stores.get(plugin)?.held === held) stores.delete(plugin)
         // What was set meanwhile, too: nobody would end further tries.
         void file.discard()
@@ -221,7 +223,16 @@ export function createFleetValues(settings: {
     async close() {
       closed = true
       await Promise.all([...stores.keys()].map(release))
-      await Promise.all([...stores.values()].map(({ file }) => file.discard()))
+      for (const [plugin, { file }] of stores) {
+        if (file.isWaiting)
+          logger.error(
+            'Stored values could not be written to the store of the fleet: what has changed in them since is lost',
+            {
+              plugin,
+            },
+          )
+        await file.discard()
+      }
       stores.clear()
       await Promise.all(tidying)
     },

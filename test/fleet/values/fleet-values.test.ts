@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { type Logger, silentLogger } from '../../../src/base/log/log.ts'
-import { StoreUnreachableError } from '../../../src/fleet/store/store-errors.ts'
+import { StoreRefusedError, StoreUnreachableError } from '../../../src/fleet/store/store-errors.ts'
 import { createFleetValues } from '../../../src/fleet/values/fleet-values.ts'
 import { openValueBucket, type ValueBucket } from '../../../src/fleet/values/value-bucket.ts'
 import { recordSubject, valuesStreamName } from '../../../src/fleet/values/value-names.ts'
@@ -79,6 +79,16 @@ async function createFleet(context: TestContext, url = stage.url()) {
       context.after(() => stores.close())
       return { stores, holding, connection, bucket }
     },
+  }
+}
+
+/** Makes the patience with a store that does not answer end after one try, once it is told to. */
+function createHaste(): { clock: Clock; begin(): void } {
+  let passed = 0
+  let step = 0
+  return {
+    clock: { ...systemClock, monotonic: () => systemClock.monotonic() + (passed += step) },
+    begin: () => void (step = 60_000),
   }
 }
 
@@ -166,9 +176,11 @@ for (const isLarge of [false, true]) {
         return answer
       },
     })
-    const { stores } = await host(1, deaf)
+    const haste = createHaste()
+    const { stores } = await host(1, deaf, silentLogger, haste.clock)
     loses = 2
     await stores.open(plugin)
+    haste.begin()
     if (isLarge) fill(stores, 'a')
     stores.set(plugin, 'a', { value: 1 })
     loses = 1
@@ -385,6 +397,48 @@ test('what was set while the store was away is written when it is back, and is t
   ])
 })
 
+test('what is set right before the plugin moves is there on the next host, though the store is silent for a moment', async (context) => {
+  const { host } = await createFleet(context)
+  const { logger, told } = recordingLogger()
+  let isSilent = false
+  const electing = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    async write(...given) {
+      if (!isSilent) return bucket.write(...given)
+      isSilent = false
+      throw new StoreUnreachableError('no answer')
+    },
+  })
+  const { stores } = await host(1, electing, logger)
+  await stores.open(plugin)
+  stores.set(plugin, 'a', { value: 1 })
+  isSilent = true
+  await stores.release(plugin)
+  assert.deepEqual(sorted(await (await host(2)).stores.open(plugin)), [['a', { value: 1 }]])
+  assert.deepEqual(told, [])
+})
+
+test('a host that ends says whose values could not be written', async (context) => {
+  const { host } = await createFleet(context)
+  const { logger, told } = recordingLogger()
+  const clock = createManualClock()
+  let isAway = false
+  const failing = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    write: (...given) => (isAway ? Promise.reject(new StoreRefusedError('no room')) : bucket.write(...given)),
+  })
+  const { stores } = await host(1, failing, logger, clock)
+  await stores.open(plugin)
+  stores.set(plugin, 'a', { value: 1 })
+  isAway = true
+  await stores.close()
+  assert.deepEqual(told, [
+    'Stored values could not be written to the store of the fleet; it is tried again',
+    'Stored values could not be written to the store of the fleet: what has changed in them since is lost',
+  ])
+  assert.equal(clock.waiting, 0)
+})
+
 test('what could not be written before the plugin moved is lost, and a session that gets it back meanwhile keeps it', async (context) => {
   const { host } = await createFleet(context)
   let isAway = false
@@ -395,7 +449,9 @@ test('what could not be written before the plugin moved is lost, and a session t
       return bucket.write(...given)
     },
   })
-  const { stores, holding } = await host(1, failing)
+  const haste = createHaste()
+  haste.begin()
+  const { stores, holding } = await host(1, failing, silentLogger, haste.clock)
   await stores.open(plugin)
   stores.set(plugin, 'a', { value: 1 })
   isAway = true
