@@ -82,6 +82,31 @@ for (const [name, source] of Object.entries(programs)) {
   })
 }
 
+/** One call of the library each, which takes as long as many slices. */
+const longSearches: Record<string, string> = {
+  'find without a match': `return ("a"):rep(800):find("a-b")`,
+  'find with one': `return (("a"):rep(800) .. "cab"):find("(a-)b")`,
+  'match without a match': `return ("a"):rep(800):match("(a-)b")`,
+  'match with one': `return (("a"):rep(800) .. "xcdb"):match("[ac]-d(b)()")`,
+  'gmatch without a match': `return ("a"):rep(800):gmatch("a-b")()`,
+  'gmatch with one': `return (("a"):rep(800) .. "cb"):gmatch("(a-)b()")()`,
+  'gmatch from an empty match on': `local next = ("b" .. ("a"):rep(100000)):gmatch("b-%f[a]") return next(), next()`,
+  'gsub without a match': `return ("a"):rep(800):gsub("a-b", "")`,
+  'gsub with far matches': `return ((("a"):rep(600) .. "b"):rep(2):gsub("a-b$", "<%0>"))`,
+  'gsub with many matches and a text': `return (("ab"):rep(3000):gsub("b", "%0%0"))`,
+  'gsub with empty matches': `return ("x"):rep(3000):gsub("", "-")`,
+  'gsub with a table': `return (("abc"):rep(1000):gsub("%a", { a = "1", b = "two" }))`,
+}
+
+for (const [name, source] of Object.entries(longSearches)) {
+  test(`a long search is set aside on its way, and finds what it finds at one go: ${name}`, () => {
+    const expected = state(false).run(bytes(source), 'init.lua').map(readable)
+    const { slices, values } = inSlices(state(true), source)
+    assert.deepEqual(values, expected)
+    assert.ok(slices > 10, `${slices} slices`)
+  })
+}
+
 test('an error that ends it has the text and the traceback that it has at one go', () => {
   const source = `local function inner() ${work} error("deep") end
 local co = coroutine.wrap(function() ${work} inner() end)

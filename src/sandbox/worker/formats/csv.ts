@@ -114,24 +114,31 @@ function plainField(bytes: Uint8Array, start: number, separator: number, line: n
 }
 
 function quotedField(bytes: Uint8Array, start: number, line: number): Field {
-  const parts: Uint8Array[] = []
   let lines = 0
-  let from = start + 1
-  for (let end = from; end < bytes.length; end += 1) {
-    if (bytes[end] === lineFeed) lines += 1
-    if (bytes[end] !== quote) continue
-    if (bytes[end + 1] !== quote) {
-      parts.push(bytes.subarray(from, end))
-      const [only, ...more] = parts
-      const field = only !== undefined && more.length === 0 ? only : Buffer.concat(parts)
-      return { field, end: end + 1, lines }
+  let doubled = 0
+  for (let at = start + 1; at < bytes.length; at += 1) {
+    if (bytes[at] === lineFeed) lines += 1
+    if (bytes[at] !== quote) continue
+    if (bytes[at + 1] !== quote) {
+      const content = bytes.subarray(start + 1, at)
+      return { field: doubled === 0 ? content : withoutDoubled(content, doubled), end: at + 1, lines }
     }
-    // Two are one.
-    parts.push(bytes.subarray(from, end + 1))
-    from = end + 2
-    end += 1
+    doubled += 1
+    at += 1
   }
   throw new Error(`line ${line}: a closing quotation mark is missing`)
+}
+
+/** Two quotation marks are one. */
+function withoutDoubled(content: Uint8Array, doubled: number): Uint8Array {
+  const field = new Uint8Array(content.length - doubled)
+  let from = 0
+  for (let to = 0; to < field.length; to += 1) {
+    const byte = content[from] ?? 0
+    field[to] = byte
+    from += byte === quote ? 2 : 1
+  }
+  return field
 }
 
 function* encode(context: FormatContext, rows: LuaValue, options: LuaValue): Steps<LuaValue> {

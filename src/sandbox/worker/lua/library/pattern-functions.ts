@@ -9,20 +9,46 @@ import type { LibraryContext } from './libraries.ts'
 
 const special = new Set(fromLatin1('^$*+?.([%-'))
 const percent = 0x25
+/** Replacements between two pauses: a tenth of a millisecond. */
+const replacementsPerPause = 100
 
 /** `find`, `match`, `gmatch` and `gsub`. */
 export function patternFunctions(context: LibraryContext): Record<string, RawFunction> {
-  const matcher: MakeMatcher = (L, subject, pattern, anchors) =>
-    createMatcher(subject, pattern, () => context.interrupt.poll(L), anchors)
+  const { interrupt, preemption, stringLimit } = context
+  const searches: Searches = {
+    matcher: (L, subject, pattern, anchors) =>
+      createMatcher(subject, pattern, () => interrupt.poll(L), anchors),
+    first(L, matcher, from, found) {
+      const first = matcher.find(from)
+      if (typeof first !== 'number') return found(L, first, matcher)
+      return stepwise(preemption, () => goOn(L, matcher, first, found))(L)
+    },
+  }
   return {
-    find: (L) => find(L, matcher, true),
-    match: (L) => find(L, matcher, false),
-    gmatch: (L) => iterate(L, matcher),
-    gsub: stepwise(context.preemption, (L) => substitute(L, matcher, context.stringLimit)),
+    find: (L) => find(L, searches, pushPlace),
+    match: (L) => find(L, searches, pushMatch),
+    gmatch: (L) => iterate(L, searches),
+    gsub: stepwise(preemption, (L) => substitute(L, searches, stringLimit)),
   }
 }
 
-type MakeMatcher = (L: LuaState, subject: Uint8Array, pattern: Uint8Array, anchors?: boolean) => Matcher
+interface Searches {
+  matcher(L: LuaState, subject: Uint8Array, pattern: Uint8Array, anchors?: boolean): Matcher
+  /** Hands over the first match from here on. Most searches are short, and no work for a generator; a long one goes on in steps. */
+  first(L: LuaState, matcher: Matcher, from: number, found: Found): number
+}
+
+/** Answers how many values it has put on the stack. */
+type Found = (L: LuaState, match: Match | undefined, matcher: Matcher) => number
+
+function* goOn(L: LuaState, matcher: Matcher, from: number, found: Found): RawSteps {
+  let next: Match | number | undefined = from
+  while (typeof next === 'number') {
+    yield 'pause'
+    next = matcher.find(next)
+  }
+  return found(L, next, matcher)
+}
 
 /** The offset that argument `index` names, negative from the end; `undefined` behind the end. */
 function startOffset(L: LuaState, index: number, length: number): number | undefined {
@@ -42,67 +68,63 @@ function pushCaptures(L: LuaState, captures: readonly Capture[]): number {
   return captures.length
 }
 
-function find(L: LuaState, makeMatcher: MakeMatcher, positions: boolean): number {
+function pushNothing(L: LuaState): number {
+  lua.lua_pushnil(L)
+  return 1
+}
+
+const pushMatch: Found = (L, match) =>
+  match === undefined ? pushNothing(L) : pushCaptures(L, match.captures)
+
+const pushPlace: Found = (L, match) => {
+  if (match === undefined) return pushNothing(L)
+  lua.lua_pushnumber(L, match.start + 1)
+  lua.lua_pushnumber(L, match.end)
+  return pushCaptures(L, match.explicit) + 2
+}
+
+function find(L: LuaState, searches: Searches, found: Found): number {
   const subject = auxiliary.luaL_checkstring(L, 1)
   const pattern = auxiliary.luaL_checkstring(L, 2)
   const start = startOffset(L, 3, subject.length)
-  if (start === undefined) {
-    lua.lua_pushnil(L)
-    return 1
-  }
-  if (positions && (lua.lua_toboolean(L, 4) || !pattern.some((byte) => special.has(byte)))) {
+  if (start === undefined) return pushNothing(L)
+  if (found === pushPlace && (lua.lua_toboolean(L, 4) || !pattern.some((byte) => special.has(byte)))) {
     return findPlain(L, subject, pattern, start)
   }
-  const found = makeMatcher(L, subject, pattern).find(start)
-  if (found === undefined) {
-    lua.lua_pushnil(L)
-    return 1
-  }
-  if (!positions) return pushCaptures(L, found.captures)
-  lua.lua_pushnumber(L, found.start + 1)
-  lua.lua_pushnumber(L, found.end)
-  return pushCaptures(L, found.explicit) + 2
+  return searches.first(L, searches.matcher(L, subject, pattern), start, found)
 }
 
 function findPlain(L: LuaState, subject: Uint8Array, text: Uint8Array, start: number): number {
   const at = asBuffer(subject).indexOf(text, start)
-  if (at < 0) {
-    lua.lua_pushnil(L)
-    return 1
-  }
+  if (at < 0) return pushNothing(L)
   lua.lua_pushnumber(L, at + 1)
   lua.lua_pushnumber(L, at + text.length)
   return 2
 }
 
-function iterate(L: LuaState, makeMatcher: MakeMatcher): number {
+function iterate(L: LuaState, searches: Searches): number {
   const subject = auxiliary.luaL_checkstring(L, 1)
   const pattern = auxiliary.luaL_checkstring(L, 2)
   let from = 0
   let lastEnd = -1
-  const next: RawFunction = (state) => {
-    // Made for each call, since the coroutine that goes on may be another one.
-    const matcher = makeMatcher(state, subject, pattern, false)
-    while (from <= subject.length) {
-      const found = matcher.find(from)
-      if (found === undefined) break
-      if (found.end === lastEnd) {
-        from = found.start + 1
-        continue
-      }
-      from = found.end
-      lastEnd = found.end
-      return pushCaptures(state, found.captures)
+  const found: Found = (state, match, matcher) => {
+    if (match === undefined) {
+      from = subject.length + 1
+      return pushNothing(state)
     }
-    from = subject.length + 1
-    lua.lua_pushnil(state)
-    return 1
+    if (match.end === lastEnd) return searches.first(state, matcher, match.start + 1, found)
+    from = match.end
+    lastEnd = match.end
+    return pushCaptures(state, match.captures)
   }
+  // The matcher is made for each call, since the coroutine that goes on may be another one.
+  const next: RawFunction = (state) =>
+    searches.first(state, searches.matcher(state, subject, pattern, false), from, found)
   lua.lua_pushcfunction(L, guarded(next))
   return 1
 }
 
-function* substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number): RawSteps {
+function* substitute(L: LuaState, searches: Searches, stringLimit: number): RawSteps {
   const subject = auxiliary.luaL_checkstring(L, 1)
   const pattern = auxiliary.luaL_checkstring(L, 2)
   const kind = lua.lua_type(L, 3)
@@ -112,13 +134,20 @@ function* substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number)
   }
   const most = lua.lua_isnoneornil(L, 4) ? subject.length + 1 : auxiliary.luaL_checkinteger(L, 4)
   const text = kind === lua.LUA_TNUMBER || kind === lua.LUA_TSTRING ? lua.lua_tostring(L, 3) : null
-  const matcher = makeMatcher(L, subject, pattern)
+  const matcher = searches.matcher(L, subject, pattern)
   const builder = createByteBuilder(stringLimit)
+  /** What is before it has been written, and no match starts between the two. */
   let at = 0
+  let from = 0
   let lastEnd = -1
   let count = 0
   while (count < most) {
-    const found = matcher.find(at)
+    const found = matcher.find(from)
+    if (typeof found === 'number') {
+      from = found
+      yield 'pause'
+      continue
+    }
     if (found === undefined) break
     builder.add(subject.subarray(at, found.start))
     at = found.start
@@ -134,6 +163,8 @@ function* substitute(L: LuaState, makeMatcher: MakeMatcher, stringLimit: number)
       at += 1
     } else break
     if (matcher.anchored) break
+    from = at
+    if (count % replacementsPerPause === 0) yield 'pause'
   }
   builder.add(subject.subarray(Math.min(at, subject.length)))
   lua.lua_pushstring(L, builder.take())

@@ -5,7 +5,7 @@
 import { inClass, isDigit } from './character-class.ts'
 import { LuaFailure } from '../raw-function.ts'
 
-/** Steps between two calls of `poll`: some hundred microseconds. */
+/** Steps between two calls of `poll`, and after which a search is interrupted: some hundred microseconds. */
 const stepsPerPoll = 20_000
 /** Nesting of the matcher; deeper patterns are refused, as in Lua. */
 const deepestMatch = 200
@@ -45,8 +45,8 @@ export interface Match {
 }
 
 export interface Matcher {
-  /** The first match that starts at `from` or later. */
-  find(from: number): Match | undefined
+  /** The first match that starts at `from` or later. A number: none starts before it, which took long to find out; others may have their turn first. */
+  find(from: number): Match | number | undefined
   readonly anchored: boolean
 }
 
@@ -66,11 +66,13 @@ export function createMatcher(
   let level = 0
   let depth = 0
   let steps = 0
+  let polls = 0
 
   function step(): void {
     steps += 1
     if (steps >= stepsPerPoll) {
       steps = 0
+      polls += 1
       poll()
     }
   }
@@ -282,8 +284,10 @@ export function createMatcher(
     return { start: from, end: stop, captures, explicit }
   }
 
-  function find(from: number): Match | undefined {
+  function find(from: number): Match | number | undefined {
+    const pollsBefore = polls
     for (let start = from; start <= end; start += 1) {
+      if (polls > pollsBefore) return start
       const found = matchAt(start)
       if (found !== undefined || anchored) return found
     }
