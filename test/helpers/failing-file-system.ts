@@ -4,7 +4,10 @@ import { type FileSystem, systemFileSystem } from '../../src/base/files/file-sys
 
 /** Operations that can be made to fail. */
 export type FileOperation =
-  'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename' | 'mkdir' | 'rm'
+  'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename' | 'mkdir' | 'rm' | Question
+
+/** Those that change nothing, and the end of a file handle. */
+type Question = 'stat' | 'readdir' | 'readFile' | 'close'
 
 /** The sync that each write to a file is followed by which was opened with these flags. */
 export function syncOfWrites(flags: string | number | undefined): 'sync' | 'datasync' | undefined {
@@ -28,11 +31,11 @@ export type DiskError = keyof typeof diskErrors
 /**
  * The real file system, but for the calls that `shouldFail` picks: those fail as a full disk does, or with the
  * error that it names. Half of what was to be written reaches the disk all the same. With `shortWrites` no call
- * writes more than half of what it is given, and says so, as it may.
+ * writes more than half of what it is given, and says so, as it may. Only with `questions` those are picked from, too.
  */
 export function failingFileSystem(
   shouldFail: (operation: FileOperation, path: string) => boolean | DiskError,
-  { shortWrites = false } = {},
+  { shortWrites = false, questions = false } = {},
 ): FileSystem {
   const refuse = (operation: FileOperation, path: string): void => {
     const answer = shouldFail(operation, path)
@@ -40,13 +43,29 @@ export function failingFileSystem(
     const code = answer === true ? 'ENOSPC' : answer
     throw Object.assign(new Error(`${code}: ${diskErrors[code]}, ${operation}`), { code })
   }
+  /** Of a path, which it is given first. */
+  function asked<Task extends FileSystem[Question & keyof FileSystem]>(
+    operation: Question,
+    task: Task,
+  ): Task {
+    if (!questions) return task
+    const ask = async (...given: unknown[]): Promise<unknown> => {
+      refuse(operation, String(given[0]))
+      return Reflect.apply(task, undefined, given)
+    }
+    // All of the overloads are handed on.
+    return ask as Task
+  }
   return {
     ...systemFileSystem,
+    stat: asked('stat', systemFileSystem.stat),
+    readdir: asked('readdir', systemFileSystem.readdir),
+    readFile: asked('readFile', systemFileSystem.readFile),
     async open(path, flags, mode) {
       refuse('open', String(path))
       const handle = await systemFileSystem.open(path, flags, mode)
       const refuseHere = (operation: FileOperation): void => refuse(operation, String(path))
-      return withFailures(handle, refuseHere, { shortWrites, syncAfter: syncOfWrites(flags) })
+      return withFailures(handle, refuseHere, { shortWrites, questions, syncAfter: syncOfWrites(flags) })
     },
     async rename(from, to) {
       refuse('rename', String(to))
@@ -65,23 +84,30 @@ export function failingFileSystem(
 }
 
 const watched = new Set<PropertyKey>(['write', 'writeFile', 'datasync', 'sync', 'truncate'])
+const questionsOfHandles = new Set<PropertyKey>(['stat', 'close'])
 
 function withFailures(
   handle: FileHandle,
   refuse: (operation: FileOperation) => void,
-  { shortWrites, syncAfter }: { shortWrites: boolean; syncAfter: 'sync' | 'datasync' | undefined },
+  {
+    shortWrites,
+    questions,
+    syncAfter,
+  }: { shortWrites: boolean; questions: boolean; syncAfter: 'sync' | 'datasync' | undefined },
 ): FileHandle {
   return new Proxy(handle, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name)
       if (typeof member !== 'function') return member
-      if (!watched.has(name)) return member.bind(target)
+      if (!watched.has(name) && !(questions && questionsOfHandles.has(name))) return member.bind(target)
       return async (...given: unknown[]) => {
         try {
           refuse(name as FileOperation)
         } catch (error) {
           if (name === 'write') await writeHalf(target, given)
           if (name === 'writeFile') await target.writeFile(halfOf(given[0] as string | Uint8Array))
+          // It is closed whatever the system says.
+          if (name === 'close') await target.close()
           throw error
         }
         const isHalf = name === 'write' && shortWrites

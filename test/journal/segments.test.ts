@@ -227,38 +227,6 @@ test('segments that are moved away leave no gap: numbers go on, states stay, and
   assert.deepEqual(now.all.slice(0, -1), whole.all)
 })
 
-test('a segment that could not be cut off after its end was copied is cut off later, and no event is lost', async (context) => {
-  const directory = await temporaryDirectory(context)
-  let isFailing = false
-  const files = failingFileSystem((operation) => isFailing && operation === 'truncate')
-  const options = { segmentBytes: 300, files }
-  const started = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } } as const
-  const data = {
-    name: 'r',
-    url: './r',
-    publicKey: 'RWQafVbMbfi+2RTqMUQ2aSzOBHy76uhMGmujIeVCk6zwa7SHBQmwe8rK',
-  }
-  const added = { type: 'RepositoryAdded', plugin: null, data } as const
-  let journal = await openTestJournal(directory, options)
-  for (const facts of [[added, started], [started], [added], [started], [started]])
-    await journal.append([...facts], 'http', 'key-0')
-  await journal.close()
-  // Without it the start finds segments that are too large, and makes several of each.
-  await rm(join(directory, checkpointFileName), { force: true })
-  journal = await openTestJournal(directory, options)
-  for (let count = 0; count < 4; count += 1) {
-    isFailing = count === 2
-    await journal.append([started], 'http', 'key-0')
-  }
-  isFailing = false
-  await journal.close()
-  const { all } = await bothWays(directory, options)
-  assert.deepEqual(
-    all.map(({ seq }) => seq),
-    Array.from({ length: 10 }, (_, index) => index + 1),
-  )
-})
-
 test('of the events of one plugin no more are read than were asked for, and the pages have them all', async (context) => {
   const directory = await usedDirectory(context)
   const journal = await openTestJournal(directory, small())

@@ -228,6 +228,10 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
     sha256: () => hash.copy().digest('hex'),
     async close() {
       await syncing
+      // What was refused here, and could not be cut off then, would be believed by the next start.
+      if (dirty && isTidy && handle !== undefined && current !== undefined) {
+        await cutOff(handle, current.bytes).catch(() => undefined)
+      }
       await handle?.close()
     },
   }
@@ -251,8 +255,9 @@ async function create(
     await syncDirectory(files, dirname(path))
     return { handle, changed: await timeOf(files, path) }
   } catch (error) {
-    await handle.close()
-    await files.rm(path, { force: true })
+    // What stayed here would be in the way of the next attempt.
+    await handle.close().catch(() => undefined)
+    await files.rm(path, { force: true }).catch(() => undefined)
     throw error
   }
 }
