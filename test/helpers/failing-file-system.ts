@@ -7,7 +7,7 @@ export type FileOperation =
   'open' | 'write' | 'writeFile' | 'datasync' | 'sync' | 'truncate' | 'rename' | 'mkdir' | 'rm' | Question
 
 /** Those that change nothing, and the end of a file handle. */
-type Question = 'stat' | 'readdir' | 'readFile' | 'close'
+type Question = 'stat' | 'lstat' | 'readdir' | 'readFile' | 'close'
 
 /** The sync that each write to a file is followed by which was opened with these flags. */
 export function syncOfWrites(flags: string | number | undefined): 'sync' | 'datasync' | undefined {
@@ -59,6 +59,7 @@ export function failingFileSystem(
   return {
     ...systemFileSystem,
     stat: asked('stat', systemFileSystem.stat),
+    lstat: asked('lstat', systemFileSystem.lstat),
     readdir: asked('readdir', systemFileSystem.readdir),
     readFile: asked('readFile', systemFileSystem.readFile),
     async open(path, flags, mode) {

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
-import { lstat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { type FileSystem, systemFileSystem } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory } from '../../base/files/private-files.ts'
 import { writing } from '../../base/files/storage-fault.ts'
+import { systemErrorCode } from '../../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
 import { syncDirectory } from './storage.ts'
 
@@ -45,12 +45,19 @@ export function pluginPlaces(dataDirectory: string, files: FileSystem = systemFi
   }
 }
 
-export async function isThere(path: string): Promise<boolean> {
-  return lstat(path).then(
-    () => true,
-    () => false,
-  )
+/** Throws what the system says where that cannot be known: what is there must not be taken for gone. */
+export async function isThere({ files }: PluginPlaces, path: string): Promise<boolean> {
+  try {
+    await files.lstat(path)
+    return true
+  } catch (error) {
+    if (withoutName.has(systemErrorCode(error))) return false
+    throw error
+  }
 }
+
+/** How the system says that there is nothing of this name. */
+const withoutName: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR'])
 
 /** Gives back the place that was made for a plugin that is being fetched. */
 export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
@@ -88,7 +95,7 @@ async function move(places: PluginPlaces, from: string, to: string): Promise<voi
 
 /** At once for whoever looks. What cannot be deleted afterwards goes at the next start. */
 async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
-  if (!(await isThere(path))) return
+  if (!(await isThere(places, path))) return
   await makePrivateDirectory(places.files, places.staging)
   const condemned = join(places.staging, randomUUID())
   await move(places, path, condemned)
@@ -116,11 +123,11 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
     await syncMove(places, from, to)
   }
   try {
-    const replaces = await isThere(current)
+    const replaces = await isThere(places, current)
     if (replaces) await step(current, swap)
     await step(source, current)
     if (replaces) {
-      if (await isThere(previous)) {
+      if (await isThere(places, previous)) {
         await makePrivateDirectory(files, older)
         await step(previous, join(older, randomUUID()))
       }
@@ -150,13 +157,13 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
 /** Ends a replacement that was interrupted. Undefined when there was none. */
 async function settle(places: PluginPlaces, name: string): Promise<'completed' | 'undone' | undefined> {
   const { current, previous, older, swap } = pathsOf(places, name)
-  if (!(await isThere(swap))) return undefined
-  if (!(await isThere(current))) {
+  if (!(await isThere(places, swap))) return undefined
+  if (!(await isThere(places, current))) {
     await move(places, swap, current)
     return 'undone'
   }
   await makePrivateDirectory(places.files, places.previous)
-  if (await isThere(previous)) {
+  if (await isThere(places, previous)) {
     await makePrivateDirectory(places.files, older)
     await move(places, previous, join(older, randomUUID()))
   }
@@ -186,16 +193,19 @@ export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, stage
 }
 
 /** Where versions that were replaced are, the one before the present first. */
-export async function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
+export function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
   const { previous, older } = pathsOf(places, directoryName(plugin))
-  const names = await namesIn(places.files, older)
-  const found = names.map((name) => join(older, name))
-  return (await isThere(previous)) ? [previous, ...found] : found
+  return writing(async () => {
+    const names = await namesIn(places, older)
+    const found = names.map((name) => join(older, name))
+    return (await isThere(places, previous)) ? [previous, ...found] : found
+  })
 }
 
 /** Names of the folders of plugins of which another version is kept. */
-export async function replacedPlugins({ files, previous, older }: PluginPlaces): Promise<Set<string>> {
-  return new Set([...(await namesIn(files, previous)), ...(await namesIn(files, older))])
+export async function replacedPlugins(places: PluginPlaces): Promise<Set<string>> {
+  const { previous, older } = places
+  return new Set([...(await namesIn(places, previous)), ...(await namesIn(places, older))])
 }
 
 /**
@@ -225,7 +235,7 @@ export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Pr
 /** Only for the start: nothing may be fetched at the same time. */
 export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promise<void> {
   await writing(async () => {
-    for (const name of await namesIn(places.files, places.swap)) {
+    for (const name of await namesIn(places, places.swap)) {
       const outcome = await settle(places, name)
       logger.warn('The replacement of a plugin was interrupted', { directory: name, outcome })
     }
@@ -233,6 +243,6 @@ export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promis
   })
 }
 
-async function namesIn(files: FileSystem, path: string): Promise<string[]> {
-  return (await isThere(path)) ? files.readdir(path) : []
+async function namesIn(places: PluginPlaces, path: string): Promise<string[]> {
+  return (await isThere(places, path)) ? places.files.readdir(path) : []
 }

@@ -153,7 +153,7 @@ export async function writeStaged(
   } catch (error) {
     const code = systemErrorCode(error)
     // So Windows, and exFAT in some systems, say that a name has a character that they do not know.
-    const isRefusedName = unstorableNames.has(code) || (code === 'ENOENT' && (await isThere(root)))
+    const isRefusedName = unstorableNames.has(code) || (code === 'ENOENT' && (await isThere(places, root)))
     await places.files.rm(root, { recursive: true, force: true }).catch(() => undefined)
     if (error instanceof Problem || !isRefusedName) throw error
     throw new Problem(

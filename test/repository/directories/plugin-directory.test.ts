@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict'
 import { mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
-import { isMissingFiles } from '../../../src/repository/directories/plugin-directory.ts'
+import { type TestContext, test } from 'node:test'
+import { silentLogger } from '../../../src/base/log/log.ts'
+import { Problem } from '../../../src/base/problem.ts'
+import {
+  createPluginDirectory,
+  isMissingFiles,
+} from '../../../src/repository/directories/plugin-directory.ts'
+import type { PluginDirectory } from '../../../src/repository/repository.ts'
 import { writing } from '../../../src/base/files/storage-fault.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { clockPlugin, createStage, hash, problemOf, readTree, writeTree } from '../repository-fixture.ts'
 
 const manifest = JSON.stringify({
@@ -166,4 +174,60 @@ test('each way in which a disk refuses has a sentence that says what to do', asy
     writing(() => Promise.reject(new TypeError('a mistake'))),
     TypeError,
   )
+})
+
+/** One call after the other fails, for `task` on the tree. Answers each outcome that was: what was told, and what is there. */
+async function eachCallFails(
+  context: TestContext,
+  tree: Record<string, string>,
+  task: (plugins: PluginDirectory) => Promise<void>,
+): Promise<{ where: string; refused: boolean; left: string[] }[]> {
+  const outcomes = []
+  for (let place = 1; ; place += 1) {
+    const directory = await temporaryDirectory(context)
+    await writeTree(directory, tree)
+    const calls: string[] = []
+    const files = failingFileSystem((operation) => calls.push(operation) === place && 'EIO', {
+      questions: true,
+    })
+    const plugins = createPluginDirectory({ directory, files, logger: silentLogger })
+    const refused = await task(plugins).then(
+      () => false,
+      (error: unknown) => error instanceof Problem && error.code === 'storage_full',
+    )
+    if (calls.length < place) return outcomes
+    const left = Object.keys(await readTree(directory)).filter((path) => !path.includes('/.staging/'))
+    outcomes.push({ where: `${calls[place - 1]} at call ${place}`, refused, left })
+  }
+}
+
+test('whichever call fails once, a removal that was not refused has left nothing, of older versions neither', async (context) => {
+  const tree = {
+    [`${folder}/init.lua`]: 'three',
+    'plugins/.previous/test--clock/init.lua': 'two',
+    'plugins/.older/test--clock/one/init.lua': 'one',
+  }
+  for (const { where, refused, left } of await eachCallFails(context, tree, (plugins) =>
+    plugins.remove(clockPlugin),
+  )) {
+    if (!refused) assert.deepEqual(left, [], where)
+  }
+})
+
+test('whichever call fails once, versions that can be returned to are not among those that go', async (context) => {
+  const versionIn = (place: string, version: string): [string, string][] =>
+    Object.entries(plugin).map(([file, text]) => [`${place}/${file}`, text.replace('1.0.0', version)])
+  const wanted = 'plugins/.older/test--clock/two'
+  const tree = Object.fromEntries([
+    ...versionIn(folder, '4.0.0'),
+    ...versionIn('plugins/.previous/test--clock', '3.0.0'),
+    ...versionIn(wanted, '2.0.0'),
+    ...versionIn('plugins/.older/test--clock/one', '1.0.0'),
+  ])
+  const kept = ['3.0.0', '2.0.0'].map((version) => ({ version, integrity: {} }))
+  for (const { where, left } of await eachCallFails(context, tree, (plugins) =>
+    plugins.prune(clockPlugin, kept),
+  )) {
+    assert.ok(left.includes(`${wanted}/init.lua`), where)
+  }
 })
