@@ -5,7 +5,7 @@ import type { InstalledFiles, StagedPlugin } from '../../repository/repository.t
 import { requireHost } from '../../repository/require-host.ts'
 import { isNewer } from '../../repository/versions.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
-import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
+import type { Origin, PluginFact, PluginJournalEvent } from '../../schema/journal/journal-event.ts'
 import { allFiles, type Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
@@ -30,8 +30,8 @@ export interface Installer extends Rollbacks {
   /** Answers why the version before is back, if it is. */
   update(id: string, version: string | undefined, command: CommandContext): Promise<FailedUpdate | undefined>
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
-  /** Removes what an uninstallation was asked to remove; repeated at the start, in case a crash came between. */
-  purge(id: string, purge: readonly PurgeTarget[]): Promise<void>
+  /** Removes what the uninstallation was asked to remove that is the last of its facts: a crash, or a full disk, came between. */
+  completePurge(id: string): Promise<void>
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader, shown: ShownManifests): Installer {
@@ -136,6 +136,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
     if (purge.length > 0) await purges.end(id)
   }
 
+  async function completePurge(id: string): Promise<void> {
+    const last = journal.last(id) as PluginJournalEvent | undefined
+    if (last?.type === 'PluginUninstalled') await purgeFiles(id, last.data.purged as PurgeTarget[])
+  }
+
   return {
     async install(request, { by, requestKey }) {
       const id = request.fullId
@@ -156,6 +161,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         await sharedFiles?.put(staged.contents.values())
         const { repository } = staged
         const version = staged.manifest.version
+        // Else this one would find what was to be gone, and the next start leave it to it.
+        if ((await purges.left())(id)) await completePurge(id)
         const storedBy = storedByOther(context, id, repository)
         // Another host of the fleet may have installed it meanwhile.
         const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
@@ -270,7 +277,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
       logger.info('Uninstalled a plugin', { plugin: id, purged: purge })
     },
 
-    purge: purgeFiles,
+    completePurge,
   }
 }
 

@@ -9,15 +9,15 @@ import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 const folderName = '.purging'
 
 /**
- * Which uninstallations are about to remove files or stored values. A crash may come in between, so the next start repeats
- * those; any other leaves alone what somebody has put there since.
+ * Which uninstallations are about to remove files or stored values. A crash may come in between, or the disk refuse it, so the
+ * next start repeats those, or the next installation; any other leaves alone what somebody has put there since.
  */
 export interface PendingPurges {
   /** It is on disk when this resolves. Throws what the system says. */
   begin(plugin: string): Promise<void>
   /** Never rejects: one that stays is looked at again by the next start. */
   end(plugin: string): Promise<void>
-  /** Those that did not come to their end. Only for the start. Never rejects. */
+  /** Those that did not come to their end. Never rejects. */
   left(): Promise<(plugin: string) => boolean>
 }
 

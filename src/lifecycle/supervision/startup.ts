@@ -3,11 +3,10 @@ import type { ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
-import type { Origin, PluginJournalEvent } from '../../schema/journal/journal-event.ts'
+import type { Origin } from '../../schema/journal/journal-event.ts'
 import type { PluginState } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
-import type { PurgeTarget } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
@@ -52,15 +51,9 @@ export async function recoverPlugins(
   if (failed !== undefined) throw failed.reason
 }
 
-async function repeatPurge(
-  { journal, logger }: LifecycleContext,
-  installer: Installer,
-  id: string,
-): Promise<void> {
-  const last = journal.last(id) as PluginJournalEvent | undefined
-  if (last?.type !== 'PluginUninstalled' || last.data.purged.length === 0) return
+async function repeatPurge({ logger }: LifecycleContext, installer: Installer, id: string): Promise<void> {
   try {
-    await installer.purge(id, last.data.purged as PurgeTarget[])
+    await installer.completePurge(id)
   } catch (error) {
     logger.warn('Files of an uninstalled plugin could not be removed', {
       plugin: id,

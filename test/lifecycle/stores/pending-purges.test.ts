@@ -61,3 +61,22 @@ test('what an uninstallation could not remove any more goes at the next start, a
   host = await host.restart()
   assert.deepEqual(await left(), [[], [], []])
 })
+
+test('what an uninstallation could not remove any more goes before the plugin is installed again', async (context) => {
+  let broken = true
+  const files = failingFileSystem((operation, path) => broken && operation === 'rm' && path.includes('.kv'))
+  const host = await startHostFor(context, { plugins: [{ id: 'counter', lua }], files })
+  const install = () =>
+    host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/counter' } })
+  await install()
+  await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
+  const removed = await host.request('DELETE', '/api/plugins/counter?purge=kv,files')
+  assert.equal(removed.body.code, 'storage_full')
+  assert.equal((await install()).body.code, 'storage_full')
+  broken = false
+  assert.equal((await install()).status, 201)
+  assert.deepEqual(await readdir(join(host.directory, '.purging')), [])
+  await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
+  const shown = await host.request('GET', '/api/plugins/counter/objects')
+  assert.deepEqual(shown.body.objects, { starts: { count: 1 } })
+})
