@@ -95,10 +95,12 @@ function isUnfinished(names: readonly string[]): boolean {
 }
 
 async function removeUnfinished(building: string, files: FileSystem): Promise<void> {
-  const names = await files.readdir(building).catch((): string[] => [])
-  if (names.length > 0 && !isUnfinished(names)) {
-    throw new Error(`${building} is in the way; move it away.`)
-  }
+  const inTheWay = `${building} is in the way; move it away.`
+  const names = await readNames(files, building).catch((error: unknown) => {
+    // Whose it is, nobody knows.
+    throw new Error(`${inTheWay} It cannot be read (${messageOf(error)}).`, { cause: error })
+  })
+  if (names.length > 0 && !isUnfinished(names)) throw new Error(inTheWay)
   await files.rm(building, { recursive: true, force: true })
 }
 

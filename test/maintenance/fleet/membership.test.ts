@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join, relative } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -24,6 +24,7 @@ import { joinFleet } from '../../../src/maintenance/fleet/join-fleet.ts'
 import { leaveFleet } from '../../../src/maintenance/fleet/leave-fleet.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../../helpers/fixture-repository.ts'
 import { everythingOf, openTestJournal } from '../../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -493,6 +494,22 @@ test('what is not at rest, or no fleet, or in the way, is refused with one line,
     line(/has no stream LUPINE_.*_JOURNAL; correct the name of the fleet/),
   )
   await assert.rejects(stat(place), { code: 'ENOENT' })
+  // What is called as the command calls what it is building may be somebody's.
+  const own = `${place}.leaving`
+  await writeFile(own, 'own')
+  await assert.rejects(leaveFleet(await at(place)), line(/\.leaving is in the way; move it away/))
+  assert.equal(await readFile(own, 'utf8'), 'own')
+  await rm(own)
+  await mkdir(own)
+  await writeFile(join(own, 'notes'), 'own')
+  const files = failingFileSystem((operation, path) => operation === 'readdir' && path === own && 'EMFILE', {
+    questions: true,
+  })
+  await assert.rejects(
+    leaveFleet({ ...(await at(place)), files }),
+    line(/\.leaving is in the way; move it away\. It cannot be read \(EMFILE/),
+  )
+  assert.equal(await readFile(join(own, 'notes'), 'utf8'), 'own')
   const before = await contentOf(directory)
   await assert.rejects(joinFleet(await at(directory, createKeyRing([]))), line(/HOST_SECRET_KEY_FILE/))
   await assert.rejects(joinFleet(await at(directory, createKeyRing([randomBytes(32)]))), line(/key/))
