@@ -92,7 +92,8 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
       throw new StartError(messageOf(error), { cause: error })
     }
   } else if (file !== undefined) {
-    const events = file.journal?.seq ?? (await snapshotInCheckpoint(files, directory))?.journal?.seq ?? 0
+    const older = await snapshotInCheckpoint(files, directory).catch(() => undefined)
+    const events = file.journal?.seq ?? older?.journal?.seq ?? 0
     if (events > 0)
       logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
   } else if (journal.live.seq === 0) await tellOfLeftBehind(files, directory, logger)

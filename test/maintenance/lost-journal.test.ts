@@ -3,6 +3,7 @@ import { cp, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'n
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { runProgram } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import {
@@ -108,6 +109,11 @@ for (const [what, size] of [
       directory,
       /it ends here, but \.host\.checkpoint has seen \d+ events .*lupine repair.*takes the settings from \.host\.checkpoint\.$/,
     )
+    const unreadable = failingFileSystem(
+      (operation, file) => operation === 'readFile' && file.endsWith('.host.checkpoint') && 'EMFILE',
+      { questions: true },
+    )
+    await assertRefused(directory, /\.host\.checkpoint cannot be used \(EMFILE\)/, { files: unreadable })
     assert.match(await repair(directory), /^Cut the journal before line/)
     await assertHasPlugin(await start(context, directory))
   })

@@ -4,6 +4,8 @@ import { privateFileMode } from '../../base/files/private-files.ts'
 import { type Checkpoint, parseCheckpoint } from '../../schema/journal/stored-state.ts'
 import { decodeLine, encodeLine } from '../lines/journal-line.ts'
 import { hashOfBeginning } from '../lines/line-reader.ts'
+import { systemErrorCode } from '../../base/problem.ts'
+import { unusable } from './damaged-journal.ts'
 import type { FoundSegment, Segment } from './segment.ts'
 import { changeStoredState, foldVersion, storeState, type FoldedEvents } from '../fold/stored-state.ts'
 import type { Vault } from '../vault.ts'
@@ -58,12 +60,19 @@ export interface KnownBeginning {
   segments: Segment[]
 }
 
-/** What the file says by itself, whatever the journal is; undefined when it is not there, or is not to be believed. */
+/**
+ * What the file says by itself, whatever the journal is; undefined when it is not there, or is not to be believed. Throws one
+ * sentence when it cannot be read: it may be all that has the settings.
+ */
 export async function parseCheckpointFile(
   files: FileSystem,
   directory: string,
 ): Promise<Checkpoint | undefined> {
-  const content = await files.readFile(join(directory, checkpointFileName)).catch(() => undefined)
+  const path = join(directory, checkpointFileName)
+  const content = await files.readFile(path).catch((error: unknown) => {
+    if (systemErrorCode(error) !== 'ENOENT') throw unusable(path, error)
+    return undefined
+  })
   if (content === undefined) return undefined
   const decoded = decodeLine(content.subarray(0, -1))
   const parsed = decoded.ok ? parseCheckpoint(decoded.value) : decoded

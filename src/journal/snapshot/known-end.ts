@@ -31,7 +31,7 @@ export class LostJournalError extends Error {
   }
 }
 
-/** `file`: `.host.json`, if there is one. Throws `LostJournalError`. */
+/** `file`: `.host.json`, if there is one. Throws `LostJournalError`, and where the checkpoint is asked and cannot be read. */
 export async function knownEnd(
   files: FileSystem,
   directory: string,
@@ -52,7 +52,7 @@ export async function knownEnd(
   return { acknowledged: spare?.journal?.seq ?? 0, witness: checkpointFileName, spare }
 }
 
-/** The state that the checkpoint has, in the form of `.host.json`. */
+/** The state that the checkpoint has, in the form of `.host.json`. Throws where it cannot be read. */
 export async function snapshotInCheckpoint(
   files: FileSystem,
   directory: string,
