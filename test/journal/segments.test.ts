@@ -179,6 +179,28 @@ test('journals of older versions become segments, a part or more at each start, 
   }
 })
 
+test('a checkpoint from before a large file was cut is not believed beside the pieces, while the file is still whole', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeLongJournal(directory, 100, 7)
+  await (await openTestJournal(directory)).close()
+  let journal = await openTestJournal(directory)
+  await journal.append([...installation(id), ...installation(other)], 'http')
+  await journal.close()
+  const [whole, checkpoint] = await Promise.all(
+    [journalFileName, checkpointFileName].map((name) => readFile(join(directory, name))),
+  )
+  // It could not be read at the start that cut the file, and that was killed before the file was shortened.
+  await rm(join(directory, checkpointFileName))
+  journal = await openTestJournal(directory, small())
+  await use(journal, 1)
+  await journal.close()
+  const expected = await bothWays(directory)
+  const [first = ''] = await segmentsIn(directory)
+  await writeFile(join(directory, first), whole ?? '')
+  await writeFile(join(directory, checkpointFileName), checkpoint ?? '')
+  assert.deepEqual(await bothWays(directory), expected)
+})
+
 test('segments that are moved away leave no gap: numbers go on, states stay, and what is not here is told', async (context) => {
   const directory = await usedDirectory(context)
   const archive = await temporaryDirectory(context)

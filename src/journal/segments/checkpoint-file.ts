@@ -107,6 +107,9 @@ async function believed(
   for (const [position, entry] of segments.slice(missing).entries()) {
     const file = found[position]
     if (file?.first !== entry.first || file.size < entry.bytes) return undefined
+    // It has been cut into pieces since, or is about to be.
+    const next = found[position + 1]
+    if (next !== undefined && next.first <= entry.last) return undefined
     if (file.changed.stamp !== entry.changed && !(await isSame(files, file.path, entry))) return undefined
     const ids = entry.plugins.map((index) => base.plugins[index]?.context.id)
     if (ids.includes(undefined)) return undefined
