@@ -330,6 +330,37 @@ test('a segment that is missing in between stops the start, and the repair puts 
   assert.deepEqual(after.state, plainState(before.state))
 })
 
+test('a journal of another time that was put back over a newer one is told as such, and nothing is put aside', async (context) => {
+  for (const eventsBefore of [1, 40]) {
+    const directory = await temporaryDirectory(context)
+    const backup = await temporaryDirectory(context)
+    const journal = await openTestJournal(directory, small())
+    await journal.append([...installation(id), ...installation(other)], 'http')
+    await use(journal, eventsBefore)
+    await journal.close()
+    await cp(directory, backup, { recursive: true })
+    const before = await bothWays(directory)
+    const later = await openTestJournal(directory, small())
+    await use(later, 30)
+    await later.close()
+    const known = await segmentsIn(backup)
+    const newer = (await segmentsIn(directory)).filter((name) => !known.includes(name))
+    assert.ok(newer.length > 1)
+
+    await cp(backup, directory, { recursive: true })
+    const names = await readdir(directory)
+    const told = new RegExp(
+      `begins with event \\d+, and .* in ${newer[0]} to ${newer.at(-1)}, too.*Nothing is damaged`,
+    )
+    await assert.rejects(openTestJournal(directory, small()), told)
+    await assert.rejects(repair(directory), told)
+    assert.deepEqual(await readdir(directory), names)
+
+    for (const name of newer) await rm(join(directory, name))
+    assert.deepEqual(await bothWays(directory), before)
+  }
+})
+
 function repair(directory: string) {
   return repairJournal(directory, systemFileSystem, 0, undefined, async () => {
     await (await openTestJournal(directory, small({ whole: true }))).close()

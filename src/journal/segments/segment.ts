@@ -74,13 +74,17 @@ export function endedSegments(names: readonly string[]): { name: string; first: 
   })
 }
 
-/** The segments in a data directory, in order. Throws where a file cannot be used. */
+/** The segments in a data directory, in order. Throws where a file cannot be used, or is of another time than the others. */
 export async function findSegments(files: FileSystem, directory: string): Promise<FoundSegment[]> {
   const names = await files.readdir(directory)
   const ended = endedSegments(names)
   const all = [...ended]
   if (names.includes(journalFileName)) {
-    const first = await firstNumberIn(files, join(directory, journalFileName), ended.length > 0)
+    const path = join(directory, journalFileName)
+    const first = await firstNumberIn(files, path, ended.length > 0)
+    const others = ended.filter((segment) => segment.first >= first)
+    // One that begins with the same event has no event of its own: it ends where the next one begins.
+    if (others.some((segment) => segment.first > first)) throw new Error(mixedTimes(path, first, others))
     all.push({ name: journalFileName, first })
   }
   return Promise.all(
@@ -98,6 +102,7 @@ async function firstNumberIn(files: FileSystem, path: string, isContinuation: bo
     for await (const { lines } of readLines(handle)) {
       const base = baseIn(path, lines[0])
       if (base !== undefined) return base.base.seq + 1
+      if (isFirstEvent(lines[0])) return 1
       break
     }
   } finally {
@@ -105,6 +110,22 @@ async function firstNumberIn(files: FileSystem, path: string, isContinuation: bo
   }
   if (!isContinuation) return 1
   throw new DamagedJournalError(path, 1, 0, 'it does not begin with the state that its events continue')
+}
+
+/** `others`: segments that have ended, with events from `first` on. Which of the two are wanted, only a person knows. */
+function mixedTimes(path: string, first: number, others: readonly { name: string }[]): string {
+  const those = [...new Set([others[0]?.name, others.at(-1)?.name])].join(' to ')
+  return (
+    `${path} begins with event ${first}, and events after it are in ${those}, too: files of two ` +
+    'times are side by side, as when a backup was put back over a newer directory, or a host was copied while it ran. ' +
+    'Nothing is damaged. Empty the directory and put the whole backup there; or move away what is of the other time: ' +
+    `${those} to go on from the end of ${journalFileName}, ${journalFileName} to go on from theirs.`
+  )
+}
+
+function isFirstEvent(line: Line | undefined): boolean {
+  const decoded = line?.whole === true ? decodeLine(line.bytes) : undefined
+  return decoded?.ok === true && decoded.value.seq === 1
 }
 
 /** For a first look: what is wrong with the line is told when it is read. */
