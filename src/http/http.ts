@@ -134,6 +134,7 @@ export function createHttp(settings: HttpSettings): Http {
   const answer = app.callback()
   const upgrade = createUpgrades({
     access,
+    clock,
     handlers: {
       ...(bus === undefined ? {} : { '/mqtt': bus.handleUpgrade }),
       '/api/inspect': inspector.handleUpgrade,

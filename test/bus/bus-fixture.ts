@@ -111,7 +111,7 @@ export async function startUpgradeServer(
     try {
       bus.handleUpgrade(request, socket, head)
     } catch (error) {
-      refuseConnection(socket, problemDocument(error, request.url))
+      refuseConnection(socket, problemDocument(error, request.url), systemClock)
     }
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -53,9 +53,17 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
   }
 }
 
-/** Ends a connection that never became a request with an answer that says why. */
-export function refuseConnection(socket: Duplex, document: ProblemDocument): void {
+/** How long, in milliseconds, the other side of a refused connection has to read why, and to end it. */
+const farewellTime = 1_000
+
+/**
+ * Ends a connection that never became a request with an answer that says why. Who does not end it as well, or has vanished, is
+ * cut off: it would keep its file descriptor.
+ */
+export function refuseConnection(socket: Duplex, document: ProblemDocument, clock: Clock): void {
   const body = JSON.stringify(document)
+  const deadline = clock.schedule(farewellTime, () => socket.destroy())
+  socket.on('close', () => deadline.cancel())
   socket.on('error', () => socket.destroy())
   socket.end(
     `HTTP/1.1 ${document.status} ${STATUS_CODES[document.status] ?? ''}\r\n` +

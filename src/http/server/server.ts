@@ -163,7 +163,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    refuseConnection(socket, malformedRequest(error))
+    refuseConnection(socket, malformedRequest(error), clock)
     // What else comes of it is not heard: nothing is done that was refused.
     if (isOfBody) first.req.socket.destroySoon()
   })

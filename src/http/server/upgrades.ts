@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { Clock } from '../../base/time/clock.ts'
 import { Problem, problemDocument } from '../../base/problem.ts'
 import type { Access } from '../access/access.ts'
 import { refuseConnection } from '../answers/problem-answer.ts'
@@ -10,10 +11,11 @@ export interface UpgradeSettings {
   access: Access
   /** Who takes a WebSocket over, by path. Below `/api` a token is needed; the others ask for it themselves. */
   handlers: Readonly<Record<string, UpgradeHandler>>
+  clock: Clock
 }
 
 /** Hands WebSockets to those who speak on them, and refuses all others with problem details. */
-export function createUpgrades({ access, handlers }: UpgradeSettings): UpgradeHandler {
+export function createUpgrades({ access, handlers, clock }: UpgradeSettings): UpgradeHandler {
   return (request, socket, head) => {
     const path = request.url?.split('?', 1)[0] ?? ''
     try {
@@ -28,7 +30,7 @@ export function createUpgrades({ access, handlers }: UpgradeSettings): UpgradeHa
       }
       handler(request, socket, head)
     } catch (error) {
-      refuseConnection(socket, problemDocument(error, path))
+      refuseConnection(socket, problemDocument(error, path), clock)
     }
   }
 }

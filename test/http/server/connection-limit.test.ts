@@ -3,9 +3,12 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
+import { Problem, problemDocument } from '../../../src/base/problem.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import type { ConnectionLimits } from '../../../src/base/network/connections.ts'
+import { refuseConnection } from '../../../src/http/answers/problem-answer.ts'
 import { createHttpServer } from '../../../src/http/server/server.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 
 async function start(context: TestContext, limits: ConnectionLimits) {
   const refusals: string[] = []
@@ -73,4 +76,39 @@ test('a WebSocket takes no place of a request', async (context) => {
   const upgrade = 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
   assert.match((await ask(upgrade)).answer, / 101 /)
   assert.equal((await ask()).answer, ok)
+})
+
+test('who is refused and leaves the connection open is cut off, and keeps no file of the host', async (context) => {
+  const clock = createManualClock()
+  const refused: Duplex[] = []
+  const server = createHttpServer({
+    bind: '127.0.0.1',
+    port: 0,
+    clock,
+    handle: (_request, response) => response.end('here'),
+    upgrade(_request, socket) {
+      refused.push(socket)
+      refuseConnection(socket, problemDocument(new Problem('forbidden', 'not from there')), clock)
+    },
+  })
+  context.after(() => server.close())
+  await server.start()
+
+  for (const [text, status] of [
+    ['GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n', 403],
+    ['hello\r\n\r\n', 400],
+  ] as const) {
+    const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+    context.after(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    socket.write(text)
+    const [answer] = (await once(socket, 'data')) as [Buffer]
+    assert.match(answer.toString('latin1'), new RegExp(`^HTTP/1.1 ${status} `))
+    assert.equal(clock.waiting, 1)
+    clock.advance(1_000)
+  }
+  assert.deepEqual(
+    refused.map(({ destroyed }) => destroyed),
+    [true],
+  )
 })
