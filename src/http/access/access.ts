@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
-import { isIPv4 } from 'node:net'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { ClientAddresses } from '../../base/network/client-address.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
@@ -67,6 +67,7 @@ export function createAccess(settings: AccessSettings): Access {
   const sessions = createSessions(clock)
   const refusals = { login: 0, request: 0 }
   const scheme = secure ? 'https://' : 'http://'
+  const boundNames = new Set(namesOfBound(bind))
 
   function isPublic(authority: string): boolean {
     return publicUrl !== undefined && bareAuthority(publicUrl.protocol, authority) === publicUrl.host
@@ -88,7 +89,7 @@ export function createAccess(settings: AccessSettings): Access {
     if (name === undefined || Number(digits ?? (secure ? 443 : 80)) !== port()) return false
     // As browsers write it: other spellings of an address are nobody's who means well.
     const isUsual = isIPv4(name) || name === 'localhost' || name === '[::1]'
-    return (isUsual && isLoopback(name)) || name === `[${bind.toLowerCase()}]`
+    return (isUsual && isLoopback(name)) || boundNames.has(name)
   }
 
   /**
@@ -208,6 +209,13 @@ export function createAccess(settings: AccessSettings): Access {
       return cookies.ended(isEncrypted(headers))
     },
   }
+}
+
+/** An address of IPv6 that is listened at as it was given, and as browsers write it: `::ffff:127.0.0.1` is `[::ffff:7f00:1]`. */
+function namesOfBound(bind: string): string[] {
+  if (!isIPv6(bind) || bind.includes('%')) return []
+  const given = `[${bind.toLowerCase()}]`
+  return [given, new URL(`http://${given}`).hostname]
 }
 
 /** Whose own page it was may be lost on the way: many proxies put their own name for the host into Host, or leave its port out. */

@@ -47,6 +47,13 @@ test('an address that is written in another way is the own one where it is liste
   assert.throws(() => accessAt(3000, { bind: '::1' }).checkSender(request), { code: 'forbidden' })
 })
 
+test('an address to listen at is called as browsers write it, too', () => {
+  const host = '[::ffff:7f00:1]:3000'
+  const request = requestWith({ host, origin: `http://${host}` })
+  accessAt(3000, { bind: '::ffff:127.0.0.1' }).checkSender(request)
+  assert.throws(() => accessAt(3000, { bind: '::1' }).checkSender(request), { code: 'forbidden' })
+})
+
 test('a request of HTTP/1.0 need not name the host, and without a token it is refused then', () => {
   const request = requestWith({}, '1.0')
   accessAt(3000, { token: 'correct-horse' }).checkSender(request)
