@@ -79,7 +79,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'evict-oldest.ts': [],
     memory: ['lazily.ts'],
     'problem.ts': ['text'],
-    log: ['text', 'time', 'evict-oldest.ts', 'problem.ts'],
+    log: ['text', 'time', 'lazily.ts', 'evict-oldest.ts', 'problem.ts'],
     files: ['time', 'problem.ts', 'log'],
     network: ['lazily.ts', 'evict-oldest.ts', 'time', 'log'],
     keys: ['text', 'time', 'problem.ts', 'log', 'files'],

@@ -1,4 +1,6 @@
-import { writeSync } from 'node:fs'
+import { constants, openSync, writeSync } from 'node:fs'
+import { isatty } from 'node:tty'
+import { lazily } from '../lazily.ts'
 import { type Clock, type ScheduledCall, systemClock } from '../time/clock.ts'
 import { systemErrorCode } from '../problem.ts'
 
@@ -9,8 +11,18 @@ const pause = 5
 /** Bytes that wait for a reader who is behind; what comes on top is lost. */
 const heldBytesLimit = 1024 * 1024
 
-/** File descriptor. */
-const standardOutput = 1
+/**
+ * File descriptor. A terminal that is paused (Ctrl-S, a connection that hangs) makes whoever writes to it wait, unless the file was
+ * opened not to. That is set for all who share an open file, such as the shell, so the terminal is opened once more where that goes.
+ */
+const standardOutput = lazily((): number => {
+  if (!isatty(1)) return 1
+  try {
+    return openSync('/proc/self/fd/1', constants.O_WRONLY | constants.O_NOCTTY | constants.O_NONBLOCK)
+  } catch {
+    return 1
+  }
+})
 
 /** Where log lines go, one after another. */
 export interface LogOutput {
@@ -24,12 +36,12 @@ export type WriteBytes = (bytes: Uint8Array) => number
 
 /**
  * Standard output, synchronously, so that the last line before an exit is there. It may be a file on a full disk,
- * or a pipe whose reader is gone, slow, or does not read: that costs lines, but must not end or hold up the host. `lost`
+ * a terminal that is paused, or a pipe whose reader is gone, slow, or does not read: that costs lines, but must not end or hold up the host. `lost`
  * is called with how many there were, as soon as lines can be written again.
  */
 export function createLogOutput(
   lost: (lines: number) => void,
-  write: WriteBytes = (bytes) => writeSync(standardOutput, bytes),
+  write: WriteBytes = (bytes) => writeSync(standardOutput(), bytes),
   clock: Pick<Clock, 'schedule'> = systemClock,
 ): LogOutput {
   let missing = 0
