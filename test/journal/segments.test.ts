@@ -587,6 +587,8 @@ test('secrets in the states at the top of segments and in the checkpoint are enc
     [{ type: 'RepositoryAdded', plugin: null, data: { name: 'r', url: 'https://canary:canary@a.example' } }],
     'http',
   )
+  const hookSecret = 'canary'
+  await journal.append([{ type: 'PluginHookSecretChanged', plugin: id, data: { hookSecret } }], 'http')
   const update = { version: '2.0.0', indexVersion: null, repository: null, integrity: { a: 'b' } }
   await journal.append([configured(id, { apiKey: 'canary' })], 'http')
   await journal.append([{ type: 'PluginUpdated', plugin: id, data: update }], 'http')
