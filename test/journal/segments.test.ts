@@ -19,7 +19,7 @@ import { changeStoredState, foldVersion } from '../../src/journal/fold/stored-st
 import { changeEvent } from '../../src/journal/vault.ts'
 import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
-import { parseCheckpoint } from '../../src/schema/journal/stored-state.ts'
+import { parseCheckpoint, type SegmentBase } from '../../src/schema/journal/stored-state.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import {
@@ -444,14 +444,15 @@ test('a checkpoint that lies is not believed where the bytes of the journal are 
   const checkpoint = parsed.value
   const lie = structuredClone(checkpoint)
   for (const { context: lying } of lie.base.plugins) lying.config = { lie: true }
-  const isLying = async (content: object): Promise<boolean> => {
+  const isLying = async (content: object, whole = false): Promise<boolean> => {
     await writeFile(path, `${encodeLine(content)}\n`)
-    const journal = await openTestJournal(directory, small())
+    const journal = await openTestJournal(directory, small({ whole }))
     await journal.close()
     return journal.state.plugins.get(id)?.context.config.lie === true
   }
   // The test sees whether it was asked at all.
   assert.equal(await isLying(lie), true)
+  assert.equal(await isLying(lie, true), false, 'who wants the whole journal asks no checkpoint')
   assert.equal(await isLying({ ...lie, fold: foldVersion + 1 }), false, 'made by other rules')
   const change = (entry: number, members: object) => ({
     ...lie,
@@ -614,12 +615,33 @@ test('a state that other rules have made is only taken with the events that it f
   const directory = await usedDirectory(context)
   const names = await segmentsIn(directory)
   const live = await bothWays(directory)
-  for (const name of [...names.slice(1), journalFileName]) {
-    const path = join(directory, name)
-    const [line = '', ...rest] = (await readFile(path, 'utf8')).split('\n')
-    const { checksum: _checksum, ...base } = JSON.parse(line)
-    await writeFile(path, [encodeLine({ ...base, fold: foldVersion + 1 }), ...rest].join('\n'))
+  const originals = new Map<string, string>()
+  for (const name of [...names.slice(1), journalFileName])
+    originals.set(name, await readFile(join(directory, name), 'utf8'))
+  const changeTops = async (change: (top: SegmentBase, name: string) => void): Promise<void> => {
+    for (const [name, original] of originals) {
+      const [line = '', ...rest] = original.split('\n')
+      const { checksum: _checksum, ...top } = JSON.parse(line)
+      change(top, name)
+      await writeFile(join(directory, name), [encodeLine(top), ...rest].join('\n'))
+    }
   }
+  const lie = ({ base }: SegmentBase): void => {
+    for (const { context } of base.plugins) context.config = { lie: true }
+  }
+  const assertRefused = (name = ''): Promise<void> =>
+    assert.rejects(openTestJournal(directory, small()), (error) => {
+      assert.ok(error instanceof DamagedJournalError, String(error))
+      assert.match(error.message, /does not begin with the state that follows from the events before it/)
+      assert.equal(error.path, join(directory, name))
+      return true
+    })
+  await changeTops(lie)
+  await assertRefused(names[1])
+  await changeTops((top) => {
+    lie(top)
+    top.fold = foldVersion + 1
+  })
   assert.deepEqual((await bothWays(directory)).state, live.state)
   await rm(join(directory, checkpointFileName), { force: true })
   await rm(join(directory, names[0] ?? ''))
@@ -627,6 +649,11 @@ test('a state that other rules have made is only taken with the events that it f
     openTestJournal(directory, small()),
     /another version of Lupine.*Put the files .* back/,
   )
+  // The first one that is here is believed, those after it are held against the events.
+  await changeTops((top, name) => {
+    if (name !== names[1]) lie(top)
+  })
+  await assertRefused(names[2])
 })
 
 test('bytes behind the place where the next segment begins are no part of the journal', async (context) => {

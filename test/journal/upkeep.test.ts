@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
+import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { checkpointFileName } from '../../src/journal/segments/checkpoint-file.ts'
 import { journalFileName, segmentName } from '../../src/journal/segments/segment.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
-import { openTestJournal, readAll } from '../helpers/journal-stage.ts'
+import { type Everything, everythingOf, openTestJournal } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const started = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } } as const
@@ -73,7 +74,7 @@ test('a disk that has no room for a checkpoint is told once, and again when it w
   }
 })
 
-test('a start begins no new segment while there is room in the last one', async (context) => {
+test('a start begins no new segment while there is room in the last one, and cuts none that is a little too large', async (context) => {
   const directory = await temporaryDirectory(context)
   for (let n = 0; n < 3; n += 1) {
     const journal = await openTestJournal(directory, { segmentBytes: 100_000 })
@@ -81,26 +82,76 @@ test('a start begins no new segment while there is room in the last one', async 
     await journal.close()
   }
   assert.deepEqual(await endedIn(directory), [])
+  const journal = await openTestJournal(directory, { segmentBytes: 2_000 })
+  await journal.append(
+    Array.from({ length: 15 }, () => started),
+    'startup',
+  )
+  await journal.close()
+  await rm(join(directory, checkpointFileName))
+  const again = await openTestJournal(directory, { segmentBytes: 2_000 })
+  await appendOneByOne(again, 3)
+  await again.close()
+  assert.deepEqual(await endedIn(directory), [segmentName(1)])
 })
 
-test('a large segment that the disk does not let end is written to as it is, while others are cut', async (context) => {
+test('a large segment that has ended is cut while the host runs, and one that the disk does not let end is not', async (context) => {
   const directory = await temporaryDirectory(context)
-  const before = await openTestJournal(directory, { segmentBytes: 4_000 })
-  while ((await endedIn(directory)).length === 0) await appendOneByOne(before, 1)
-  await appendOneByOne(before, 20)
-  const all = readAll(before)
+  const before = await openTestJournal(directory, { segmentBytes: 16_000 })
+  await before.append([...installation(id), configured(id, { n: 1 })], 'http')
+  // A long time without the plugin, and one with it.
+  await appendOneByOne(before, 30)
+  while ((await endedIn(directory)).length === 0) await before.append([configured(id, { n: 1 })], 'http')
+  await before.append([configured(id, { n: 2 })], 'http')
+  await appendOneByOne(before, 40)
   await before.close()
-  await rm(join(directory, checkpointFileName))
+  const checkpoint = join(directory, checkpointFileName)
+  await rm(checkpoint)
+  const [ended = ''] = await endedIn(directory)
+  const { size } = await stat(join(directory, ended))
   const [top = ''] = (await readFile(join(directory, journalFileName), 'utf8')).split('\n')
   const endOfLast = segmentName(JSON.parse(top).base.seq + 1)
-  const files = failingFileSystem((operation, path) => operation === 'rename' && path.endsWith(endOfLast))
-  const journal = await openTestJournal(directory, { files, segmentBytes: 300 })
+  let full = true
+  const files = failingFileSystem(
+    (operation, path) => full && operation === 'rename' && path.endsWith(endOfLast),
+  )
+  const options = { files, segmentBytes: 300 }
+  const journal = await openTestJournal(directory, options)
+  const whole = everythingOf(journal)
   await appendOneByOne(journal, 80)
-  await journal.close()
-  assert.ok((await endedIn(directory)).length > 3)
+  assert.ok((await endedIn(directory)).length > 1)
   assert.ok((await endedIn(directory)).every((name) => name < endOfLast))
-  const again = await openTestJournal(directory, { segmentBytes: 300 })
-  context.after(() => again.close())
-  assert.deepEqual(readAll(again).slice(0, all.length), all)
-  assert.equal(readAll(again).length, all.length + 80)
+  assert.ok((await stat(join(directory, ended))).size < size / 2, 'what is elsewhere takes no room here')
+  assertGoesOn(whole, everythingOf(journal))
+  full = false
+  // Until it has ended, is cut, and nothing is left to do.
+  for (let n = 0; n < 200 && !(await readdir(directory)).includes(checkpointFileName); n += 1)
+    await appendOneByOne(journal, 1)
+  assertGoesOn(whole, everythingOf(journal))
+  await journal.close()
+  const after = await openTestJournal(directory, options)
+  assertGoesOn(whole, everythingOf(after))
+  await after.close()
+  // The checkpoint knows the parts as they are: what it says of the state is not held against them.
+  const { checksum: _checksum, ...content } = JSON.parse(await readFile(checkpoint, 'utf8'))
+  content.base.plugins[0].context.config = { lie: true }
+  await writeFile(checkpoint, `${encodeLine(content)}\n`)
+  const believing = await openTestJournal(directory, options)
+  context.after(() => believing.close())
+  assert.deepEqual(believing.state.plugins.get(id)?.context.config, { lie: true })
 })
+
+/** All that was there is there, and more after it. */
+function assertGoesOn(before: Everything, now: Everything): void {
+  const { length } = before.all
+  assert.ok(now.all.length > length)
+  assert.deepEqual(
+    {
+      ...now,
+      all: now.all.slice(0, length),
+      states: now.states.slice(0, length),
+      ids: now.ids.slice(0, length + 1),
+    },
+    { ...before, state: now.state },
+  )
+}
