@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -31,14 +34,22 @@ return plugin`,
 
 /** A data directory with two configurations in its history, one store, and a repository with a password. */
 async function usedDirectory(secretKeyFile: string | undefined): Promise<TestHost> {
+  const index = JSON.stringify({ version: 1, name: 'Web', namespace: 'web', plugins: [] })
+  const server = createServer((_, response) => void response.end(index)).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
   const host = await startTestHost({ plugins: [keeper], settings: { secretKeyFile } })
   const steps: [string, unknown][] = [
     ['/api/plugins/install', { fullId: '@fixtures/keeper' }],
     ['/api/plugins/keeper/config', { config: { apiKey: 'canary-of-before', city: 'Ulm' } }],
     ['/api/plugins/keeper/config', { config: { apiKey: canaries.apiKey, pin: canaries.pin, city: 'Ulm' } }],
     ['/api/plugins/keeper/toggle', {}],
+    ['/api/repositories', { name: 'web', url: `http://reader:canary-of-an-address@127.0.0.1:${port}/` }],
   ]
   for (const [path, body] of steps) assert.ok((await host.request('POST', path, { body })).status < 300, path)
+  // Who is only looked at later need not answer.
+  server.closeAllConnections()
+  server.close()
   return host
 }
 
@@ -172,7 +183,8 @@ test('after a rotation the host starts with the new key alone, and after decrypt
   })
   const content = await contentOf(host.directory)
   assert.ok(!content.includes('$encrypted'))
-  for (const canary of [...Object.values(canaries), 'canary-of-before']) assert.ok(content.includes(canary))
+  for (const canary of [...Object.values(canaries), 'canary-of-before', 'canary-of-an-address'])
+    assert.ok(content.includes(canary))
 })
 
 test('stored values that cannot be read stop a rotation before anything is changed: they would keep a key that nobody keeps', async (context) => {
