@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage } from 'node:http'
+import { createServer, type IncomingMessage, request } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { test } from 'node:test'
 import { createHookBodies, smallBody } from '../../../src/http/hooks/hook-body.ts'
@@ -82,4 +82,40 @@ test('whoever has been sending the longest to a plugin gives way, and nobody who
     'second: hook_unavailable',
     'zero: hook_unavailable',
   ])
+})
+
+test('the room that bodies take is given back, whether they come to their end or not', async (t) => {
+  const clock = createManualClock()
+  const bodies = createHookBodies(clock, createHookPlaces(clock))
+  const server = createServer((request, response) => {
+    bodies.read('@a/b', request, new AbortController().signal).then(
+      ({ bytes, leave }) => {
+        leave()
+        response.end(String(bytes.length))
+      },
+      (error: unknown) => {
+        response.statusCode = 400
+        response.end((error as { code: string }).code)
+      },
+    )
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  t.after(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  /** Without a length it is read until it is too much. */
+  const send = async (bytes: number, headers: Record<string, string>): Promise<string> => {
+    const sent = request({ port, host: '127.0.0.1', method: 'POST', headers }).on('error', () => undefined)
+    const answer = once(sent, 'response')
+    sent.end(Buffer.alloc(bytes))
+    const [response] = (await answer) as [IncomingMessage]
+    return String(Buffer.concat(await response.toArray()))
+  }
+  // More than there is room for at one time.
+  for (let count = 0; count < 35; count += 1) {
+    assert.equal(await send(megabyte, {}), String(megabyte))
+    assert.equal(await send(megabyte + 1, { 'Transfer-Encoding': 'chunked' }), 'body_too_large')
+  }
 })
