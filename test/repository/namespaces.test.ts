@@ -248,6 +248,14 @@ test('of repositories that are read for the first time together, the first in th
   const stage = await start(context, { hostFile })
   assert.equal(await install(stage, 'extra'), 'plugin_not_in_repository')
   assert.equal(await install(stage, 'lamp'), 'first')
+  // It is written down once, however often somebody looks.
+  for (let count = 0; count < 2; count += 1) await catalog(stage)
+  const { body } = await stage.host.request('GET', '/api/history')
+  const claims = body.events.filter(({ type }: { type: string }) => type === 'NamespaceClaimed')
+  assert.deepEqual(
+    claims.map(({ data }: { data: unknown }) => data),
+    [{ namespace: 'fixtures', repository: 'first' }],
+  )
 })
 
 test('a repository that takes another namespace later does not take over one that is in use', async (context) => {
@@ -290,6 +298,15 @@ test('of two repositories that are gone and whose plugins stay, the one that had
     body.repositories.map(({ name, namespaceHeldBy }: Record<string, string>) => [name, namespaceHeldBy]),
     [['third', 'second']],
   )
+})
+
+test('a namespace that has passed on while nobody claimed it stays there when its first repository is back', async (context) => {
+  const stage = await start(context)
+  await add(stage, 'second', [plugin('extra')])
+  assert.equal(await install(stage, 'extra', 'second'), 'second')
+  for (const name of ['second', 'fixtures']) assert.equal((await remove(stage, name)).status, 200)
+  assert.deepEqual(await catalog(stage), [])
+  assert.equal((await add(stage, 'fixtures', [plugin('lamp')])).namespaceHeldBy, 'second')
 })
 
 test('whoever installs the plugin of another repository is told that it reads what the former one had stored', async (context) => {
