@@ -2,9 +2,13 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, rename, rm, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
+import { repairJournal } from '../../src/journal/repair/repair.ts'
+import { knownEnd } from '../../src/journal/snapshot/known-end.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { runProgram } from '../helpers/host-process.ts'
+import { openTestJournal } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import {
   command,
@@ -62,6 +66,19 @@ async function repair(directory: string): Promise<string> {
   return stdout
 }
 
+/** As far as to where the damaged end of the journal would be cut off. */
+async function interruptRepair(directory: string): Promise<void> {
+  const { spare, ...known } = await knownEnd(systemFileSystem, directory, undefined)
+  const files = failingFileSystem(
+    (operation, path) => operation === 'truncate' || (operation === 'rm' && path.endsWith('.host.journal')),
+  )
+  const check = async (): Promise<void> => {
+    await (await openTestJournal(directory, { ...known, whole: true })).close()
+  }
+  await assert.rejects(repairJournal(directory, files, 0, undefined, check, spare), { code: 'ENOSPC' })
+  assert.ok(!(await readdir(directory)).includes('.host.checkpoint'))
+}
+
 async function assertHasPlugin(host: TestHost): Promise<void> {
   const { body } = await host.request('GET', '/api/plugins/@fixtures/hello')
   assert.deepEqual([body.state, body.config], ['running', config])
@@ -100,7 +117,7 @@ for (const [what, size] of [
   ['emptied', () => 0],
   ['cut after its first line', (text: string) => text.indexOf('\n') + 1],
 ] as const) {
-  test(`a journal that was ${what} is not gone on with, where only the checkpoint can tell`, async (context) => {
+  test(`a journal that was ${what} is not gone on with, where only the checkpoint can tell, and a repair that was interrupted is done again`, async (context) => {
     const directory = await stoppedHost(context)
     await remove(directory, '.host.json')
     const path = join(directory, '.host.journal')
@@ -114,6 +131,7 @@ for (const [what, size] of [
       { questions: true },
     )
     await assertRefused(directory, /\.host\.checkpoint cannot be used \(EMFILE\)/, { files: unreadable })
+    await interruptRepair(directory)
     assert.match(await repair(directory), /^Cut the journal before line/)
     await assertHasPlugin(await start(context, directory))
   })
