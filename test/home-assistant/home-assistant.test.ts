@@ -197,6 +197,22 @@ test('Home Assistant that says it is online hears everything again, however ofte
   }
 })
 
+test('A broker that was away hears everything again: it may have lost what it retained', async (t) => {
+  const reconnected: (() => void)[] = []
+  const onReconnect = (listener: () => void): (() => void) => {
+    reconnected.push(listener)
+    return () => void reconnected.splice(reconnected.indexOf(listener), 1)
+  }
+  const bus: Bus = Object.assign(Object.create(await startBus(t)) as Bus, { onReconnect })
+  const { homeAssistant, published } = await stage(t, { [lamp]: exposing({ a: sensor }) }, bus)
+  await homeAssistant.start()
+  assert.deepEqual(await published(), [[topic, 'a:sensor']])
+  for (const listener of reconnected) listener()
+  assert.deepEqual(await published(), Array(2).fill([topic, 'a:sensor']))
+  await homeAssistant.close()
+  assert.deepEqual(reconnected, [])
+})
+
 test('A start clears the devices of this host that belong to nothing, and no one else’s', async (t) => {
   const bus = await startBus(t, { root: 'elsewhere' })
   const of = (host: string, plugin: string, cmps: object): string =>
