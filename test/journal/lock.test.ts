@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/lock/kernel-lock.ts'
 import { lockDirectory } from '../../src/journal/lock/lock.ts'
+import { removalFile } from '../../src/journal/lock/process-lock-file.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const rooms = join(import.meta.dirname, '..', '..', 'src', 'journal', 'lock')
@@ -96,11 +97,15 @@ test('the file of a process that has ended, of an earlier one of the same number
 
 test('of many that find the file of a dead process one gets the directory', async (context) => {
   const directory = await temporaryDirectory(context)
-  for (let round = 0; round < 20; round += 1) {
-    await writeFile(join(directory, '.host.lock.pid'), '{"pid": 1, "started": "another boot 17"}')
-    // Somebody was killed while he removed such a file.
-    if (round === 0)
-      await writeFile(join(directory, '.host.lock.pid.removal'), '{"pid": 1, "started": "another boot 17"}')
+  const path = join(directory, '.host.lock.pid')
+  const dead = '{"pid": 1, "started": "another boot 17"}'
+  for (let round = 0; round < 30; round += 1) {
+    // Up to two have been killed before, while they removed such a file.
+    let name = path
+    for (let killed = round % 3; killed >= 0; killed -= 1) {
+      await writeFile(name, dead)
+      name = removalFile(name, dead)
+    }
     const locks = await Promise.all(Array.from({ length: 8 }, () => lockDirectory(directory, [])))
     assert.equal(locks.filter((lock) => lock !== undefined).length, 1)
     await locks.find((lock) => lock !== undefined)?.release()

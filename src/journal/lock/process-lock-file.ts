@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import { link, readFile, rm, writeFile } from 'node:fs/promises'
 import Type from 'typebox'
 import { privateFileMode } from '../../base/files/private-files.ts'
@@ -19,7 +19,9 @@ const mostTries = 50
 export async function takeLockFile(path: string): Promise<(() => Promise<void>) | undefined> {
   for (let tries = 0; tries < mostTries; tries += 1) {
     if (await createWhole(path)) return () => rm(path, { force: true })
-    if ((await holderOf(path)) === 'living' || !(await removeStale(path))) return undefined
+    const found = await read(path)
+    if (found?.isLiving === true) return undefined
+    if (found !== undefined) await removeStale(path, found.content)
   }
   return undefined
 }
@@ -40,34 +42,39 @@ async function createWhole(path: string): Promise<boolean> {
   }
 }
 
-/** What has become of the process that made the file; undefined: there is no file. */
-async function holderOf(path: string): Promise<'living' | 'ended' | undefined> {
-  let text: string
+/** What the file says, and whether the process that made it is still there; undefined: there is no file. */
+async function read(path: string): Promise<{ content: string; isLiving: boolean } | undefined> {
   try {
-    text = await readFile(path, 'utf8')
+    const content = await readFile(path, 'utf8')
+    const holder = parseHolder(jsonOf(content))
+    const isLiving =
+      holder.ok && isAlive(holder.value.pid) && (await startOf(holder.value.pid)) === holder.value.started
+    return { content, isLiving }
   } catch (error) {
-    return systemErrorCode(error) === 'ENOENT' ? undefined : 'ended'
+    return systemErrorCode(error) === 'ENOENT' ? undefined : { content: '', isLiving: false }
   }
-  const holder = parseHolder(jsonOf(text))
-  if (!holder.ok || !isAlive(holder.value.pid)) return 'ended'
-  return (await startOf(holder.value.pid)) === holder.value.started ? 'living' : 'ended'
+}
+
+/** Whoever removes a file with this content has this one, and nobody else removes it meanwhile. */
+export function removalFile(path: string, content: string): string {
+  return `${path}.removal-${createHash('sha256').update(content).digest('hex').slice(0, 16)}`
 }
 
 /**
- * Removes the file, unless somebody living has it by now. One at a time does that, and looks again: another could have taken
- * the place of the file that was looked at before, and would lose it.
+ * Removes the file of a process that has ended, once: who comes later finds another content there, or none, and leaves it. So a
+ * file that somebody living has made in its place meanwhile stays.
  */
-async function removeStale(path: string): Promise<boolean> {
-  const guard = `${path}.removal`
+async function removeStale(path: string, content: string): Promise<void> {
+  const guard = removalFile(path, content)
   if (!(await createWhole(guard))) {
-    // It was there, and its process has ended between these few lines. One that has just gone may be another's by now.
-    if ((await holderOf(guard)) === 'ended') await rm(guard, { force: true })
-    return true
+    const other = await read(guard)
+    // Its process was killed on the way.
+    if (other?.isLiving === false) await removeStale(guard, other.content)
+    return
   }
   try {
-    if ((await holderOf(path)) === 'living') return false
-    await rm(path, { force: true })
-    return true
+    const found = await read(path)
+    if (found?.content === content && !found.isLiving) await rm(path, { force: true })
   } finally {
     await rm(guard, { force: true })
   }
