@@ -45,6 +45,12 @@ export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: 
   }
 }
 
+/** Whether the system says that there is nothing of this name, also where what it would be in is a file. */
+export function isNotThere(error: unknown): boolean {
+  const code = systemErrorCode(error)
+  return code === 'ENOENT' || code === 'ENOTDIR'
+}
+
 /** What is in a directory, by name; nothing where there is none. */
 export async function readNames(files: Pick<FileSystem, 'readdir'>, directory: string): Promise<string[]> {
   try {

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import {
   appendFlags,
   type FileSystem,
+  isNotThere,
   syncAppended,
   syncDirectory,
   writeFileAtomically,
 } from '../../base/files/file-system.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
-import { systemErrorCode } from '../../base/problem.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
 import type { ReadSegments } from './read-segments.ts'
@@ -127,7 +127,7 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       own = { of: file, dev, ino }
     }
     const found = await files.stat(path).catch((error: unknown) => {
-      if (withoutName.has(systemErrorCode(error))) return undefined
+      if (isNotThere(error)) return undefined
       throw error
     })
     if (found?.ino === own.ino && found.dev === own.dev) return
@@ -261,9 +261,6 @@ async function create(
     throw error
   }
 }
-
-/** How the system says that there is no such file. */
-const withoutName: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR'])
 
 const interrupted = /^\.host\.(?:journal(?:\.\d{12})?|checkpoint)\.tmp$/
 

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { FileSystem } from '../../base/files/file-system.ts'
+import { type FileSystem, isNotThere } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { isMachineFault, unlessMachineFault } from '../../base/files/machine-fault.ts'
 import { storageFault } from '../../base/files/storage-fault.ts'
@@ -250,7 +250,7 @@ function whyUnreadable(plugin: PluginIdentifier, file: string, error: unknown): 
   const place = `plugins/${directoryName(plugin)}/${file}`
   if (error instanceof FileRefused) return `The file ${place} ${error.message}.`
   const code = systemErrorCode(error)
-  if (code === 'ENOENT' || code === 'ENOTDIR') {
+  if (isNotThere(error)) {
     return `The file ${place} is missing; put it there, or update the plugin to fetch it again.`
   }
   const reason = isMachineFault(error) ? storageFault(error) : undefined

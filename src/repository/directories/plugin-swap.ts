@@ -1,10 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { type FileSystem, systemFileSystem } from '../../base/files/file-system.ts'
+import { type FileSystem, isNotThere, readNames, systemFileSystem } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory } from '../../base/files/private-files.ts'
 import { writing } from '../../base/files/storage-fault.ts'
-import { systemErrorCode } from '../../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
 import { syncDirectory } from './storage.ts'
 
@@ -51,13 +50,10 @@ export async function isThere({ files }: PluginPlaces, path: string): Promise<bo
     await files.lstat(path)
     return true
   } catch (error) {
-    if (withoutName.has(systemErrorCode(error))) return false
+    if (isNotThere(error)) return false
     throw error
   }
 }
-
-/** How the system says that there is nothing of this name. */
-const withoutName: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR'])
 
 /** Gives back the place that was made for a plugin that is being fetched. */
 export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
@@ -196,7 +192,7 @@ export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, stage
 export function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
   const { previous, older } = pathsOf(places, directoryName(plugin))
   return writing(async () => {
-    const names = await namesIn(places, older)
+    const names = await readNames(places.files, older)
     const found = names.map((name) => join(older, name))
     return (await isThere(places, previous)) ? [previous, ...found] : found
   })
@@ -204,8 +200,8 @@ export function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Prom
 
 /** Names of the folders of plugins of which another version is kept. */
 export async function replacedPlugins(places: PluginPlaces): Promise<Set<string>> {
-  const { previous, older } = places
-  return new Set([...(await namesIn(places, previous)), ...(await namesIn(places, older))])
+  const { files, previous, older } = places
+  return new Set([...(await readNames(files, previous)), ...(await readNames(files, older))])
 }
 
 /**
@@ -235,14 +231,10 @@ export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Pr
 /** Only for the start: nothing may be fetched at the same time. */
 export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promise<void> {
   await writing(async () => {
-    for (const name of await namesIn(places, places.swap)) {
+    for (const name of await readNames(places.files, places.swap)) {
       const outcome = await settle(places, name)
       logger.warn('The replacement of a plugin was interrupted', { directory: name, outcome })
     }
     await places.files.rm(places.staging, { recursive: true, force: true })
   })
-}
-
-async function namesIn(places: PluginPlaces, path: string): Promise<string[]> {
-  return (await isThere(places, path)) ? places.files.readdir(path) : []
 }

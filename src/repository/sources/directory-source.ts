@@ -1,6 +1,7 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
+import { isNotThere } from '../../base/files/file-system.ts'
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { indexFile } from '../../schema/manifest/repository-index.ts'
@@ -35,12 +36,13 @@ export function createDirectorySource(
     } catch (error) {
       if (error instanceof SourceError) throw error
       if (error instanceof FileRefused) throw new SourceError(`${path} ${error.message}`)
-      const code = systemErrorCode(error)
-      if (code === 'ENOENT' || code === 'ENOTDIR') return undefined
+      if (isNotThere(error)) return undefined
       const advice = isMachineFault(error)
         ? 'the machine is short of something, or a disk fails; try again later'
         : 'check its permissions'
-      throw new SourceError(`${path} cannot be read (${code ?? messageOf(error)}); ${advice}`)
+      throw new SourceError(
+        `${path} cannot be read (${systemErrorCode(error) ?? messageOf(error)}); ${advice}`,
+      )
     }
   }
 
