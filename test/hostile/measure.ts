@@ -49,7 +49,7 @@ export function percentiles(values: readonly number[]): Percentiles {
   return { p50: at(0.5), p99: at(0.99), max: at(1) }
 }
 
-/** What of this is worse than promised, in sentences. `rest`: measured directly before and after. */
+/** What of this is worse than promised, in sentences. `rest`: measured right after; none: the promise alone counts. */
 export function complaints(
   found: Measured,
   rest: readonly Measured[],
