@@ -8,7 +8,10 @@ import { heldMegabytes } from './memory.ts'
 /** A host with so many small plugins, all of them on. */
 export interface ManyPlugins {
   /** Starts it, and ends it after `use`, which gets the address of its HTTP API. */
-  start(isolation: 'shared' | 'dedicated', use?: (http: string) => Promise<void>): Promise<StartOfMany>
+  start(
+    isolation: 'auto' | 'shared' | 'dedicated',
+    use?: (http: string) => Promise<void>,
+  ): Promise<StartOfMany>
   close(): Promise<void>
 }
 

@@ -21,7 +21,8 @@ async function emptyWorkers(count: number): Promise<number> {
 const hosts = { none: await manyPlugins(0), fifty: await manyPlugins(50), many: await manyPlugins(500) }
 const own: Round[] = []
 const shared: Record<'fifty' | 'many', Round[]> = { fifty: [], many: [] }
-const memory: Round[] = []
+const usual: Round[] = []
+const memory: Record<'shared' | 'auto', Round[]> = { shared: [], auto: [] }
 for (let round = 0; round < rounds; round += 1) {
   const none = await hosts.none.start('shared')
   const since = ({ milliseconds }: StartOfMany): number => milliseconds - none.milliseconds
@@ -30,7 +31,13 @@ for (let round = 0; round < rounds; round += 1) {
   shared.fifty.push({ value: since(fifty) / 1000, floor: 0 })
   const many = await hosts.many.start('shared')
   shared.many.push({ value: since(many) / 1000, floor: 0 })
-  memory.push({ value: many.megabytes / 500, floor: none.megabytes / 500 })
+  const auto = await hosts.many.start('auto')
+  usual.push({ value: since(auto) / 1000, floor: 0 })
+  for (const [isolation, { megabytes }] of [
+    ['shared', many],
+    ['auto', auto],
+  ] as const)
+    memory[isolation].push({ value: megabytes / 500, floor: none.megabytes / 500 })
 }
 await Promise.all(Object.values(hosts).map((host) => host.close()))
 report(import.meta.filename, [
@@ -50,10 +57,24 @@ report(import.meta.filename, [
     },
   })),
   {
+    name: '500 plugins with `auto` ready, after an empty host',
+    unit: 's',
+    wanted: '–',
+    rounds: usual,
+    compared: 'difference',
+  },
+  {
     name: 'one of 500 in shared workers: memory',
     unit: 'MB',
     wanted: '≤ 0.4',
-    rounds: memory,
+    rounds: memory.shared,
+    compared: 'difference',
+  },
+  {
+    name: 'one of 500 with `auto`: memory',
+    unit: 'MB',
+    wanted: '–',
+    rounds: memory.auto,
     compared: 'difference',
   },
 ])

@@ -62,8 +62,8 @@ export interface SandboxLimits extends Omit<PluginLimits, 'memory' | 'callbackTi
   windowShare: number
   /** See `placement.ts`; workers beyond those for want of room are as many as there are cores. */
   isolatesPerWorker: number
-  /** The same where few are to be down at one time. */
   isolatesInSmallGroup: number
+  shareInOneWorker: number
   isolatesBeforeNextWorker: number
   sharedHeapMegabytes: number
   /** Of Lua strings, which `worker/lua/` holds to it. */
@@ -114,6 +114,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   windowShare: 0.5,
   isolatesPerWorker: 128,
   isolatesInSmallGroup: 16,
+  shareInOneWorker: 1 / 8,
   isolatesBeforeNextWorker: 5,
   // An idle plugin takes a sixth of a megabyte of it, so all of them have ten times as much as they need.
   sharedHeapMegabytes: 256,

@@ -40,10 +40,10 @@ const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCod
   'worker_died',
 ])
 
-/** Fewer in a worker than fit into it. */
-const smallGroups = (limits: SandboxLimits): SandboxLimits => ({
+/** As many in each worker as fit into it, however many may be down at one time. */
+const fullWorkers = (limits: SandboxLimits): SandboxLimits => ({
   ...limits,
-  isolatesPerWorker: Math.min(limits.isolatesPerWorker, limits.isolatesInSmallGroup),
+  isolatesInSmallGroup: limits.isolatesPerWorker,
 })
 
 /** Runs plugins in worker threads. */
@@ -62,7 +62,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   const slots =
     isolation === 'dedicated'
       ? own
-      : createWorkerPool({ ...common, own, limits: isolation === 'auto' ? smallGroups(limits) : limits })
+      : createWorkerPool({ ...common, own, limits: isolation === 'shared' ? fullWorkers(limits) : limits })
 
   async function loadAt(
     slot: WorkerSlot,

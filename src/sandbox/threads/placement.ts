@@ -3,6 +3,9 @@
 export interface PlacementRules {
   /** Isolates in one worker at most: so many are down together when one of them takes the worker along. */
   isolatesPerWorker: number
+  /** The same as long as there are few of them; of many, this share of all, 0 to 1, as each worker takes memory of its own. */
+  isolatesInSmallGroup: number
+  shareInOneWorker: number
   /** A worker with fewer takes the next one, before there is another worker. */
   isolatesBeforeNextWorker: number
   /** Workers that run side by side; more than there are cores only for want of room. */
@@ -13,8 +16,9 @@ export interface PlacementRules {
 export function placeIsolate(rules: PlacementRules, held: ReadonlyMap<number, number>): number | undefined {
   let emptiest: { worker: number; isolates: number } | undefined
   let fullestOfSmall: { worker: number; isolates: number } | undefined
+  const room = roomInOneWorker(rules, held)
   for (const [worker, isolates] of held) {
-    if (isolates >= rules.isolatesPerWorker) continue
+    if (isolates >= room) continue
     if (emptiest === undefined || isolates < emptiest.isolates) emptiest = { worker, isolates }
     const isSmall = isolates < rules.isolatesBeforeNextWorker
     if (isSmall && isolates > (fullestOfSmall?.isolates ?? -1)) fullestOfSmall = { worker, isolates }
@@ -23,6 +27,13 @@ export function placeIsolate(rules: PlacementRules, held: ReadonlyMap<number, nu
   if (fullestOfSmall !== undefined) return fullestOfSmall.worker
   if (held.size < rules.cores) return undefined
   return emptiest?.worker
+}
+
+/** Isolates that a worker may hold when there is one more. */
+function roomInOneWorker(rules: PlacementRules, held: ReadonlyMap<number, number>): number {
+  const all = [...held.values()].reduce((sum, isolates) => sum + isolates, 1)
+  const share = Math.ceil(all * rules.shareInOneWorker)
+  return Math.min(rules.isolatesPerWorker, Math.max(rules.isolatesInSmallGroup, share))
 }
 
 /** Workers side by side for so many isolates, when there is none yet. */

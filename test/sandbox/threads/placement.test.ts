@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { placeIsolate, type PlacementRules, workersAtFirst } from '../../../src/sandbox/threads/placement.ts'
 
-const rules: PlacementRules = { isolatesPerWorker: 4, isolatesBeforeNextWorker: 2, cores: 2 }
+const rules: PlacementRules = {
+  isolatesPerWorker: 4,
+  isolatesInSmallGroup: 4,
+  shareInOneWorker: 1,
+  isolatesBeforeNextWorker: 2,
+  cores: 2,
+}
 
 /** What each worker holds, and the worker that the next plugin gets. */
 const table: [title: string, held: Record<number, number>, expected: number | undefined][] = [
@@ -25,15 +31,39 @@ for (const [title, held, expected] of table) {
   })
 }
 
+/** The number of plugins in each worker, when they come one after the other. */
+function placedOneByOne(by: PlacementRules, count: number): number[] {
+  const workers = new Map<number, number>()
+  for (let plugin = 0; plugin < count; plugin += 1) {
+    const worker = placeIsolate(by, workers) ?? workers.size + 1
+    workers.set(worker, (workers.get(worker) ?? 0) + 1)
+  }
+  return [...workers.values()]
+}
+
 test('§6 hundreds of plugins take as many workers as they need for their number, and no more', () => {
-  for (const count of [1, 2, 3, 8, 9, 100, 301]) {
-    const workers = new Map<number, number>()
-    for (let plugin = 0; plugin < count; plugin += 1) {
-      const worker = placeIsolate(rules, workers) ?? workers.size + 1
-      workers.set(worker, (workers.get(worker) ?? 0) + 1)
-    }
-    const expected = Math.max(Math.ceil(count / 4), count > 2 ? 2 : 1)
-    assert.equal(workers.size, expected, `${count} plugins`)
+  for (const count of [1, 2, 3, 8, 9, 100, 301])
+    assert.equal(
+      placedOneByOne(rules, count).length,
+      Math.max(Math.ceil(count / 4), count > 2 ? 2 : 1),
+      `${count} plugins`,
+    )
+})
+
+test('§6 few plugins are in small groups, of many each worker has a share, and none has more than fit into it', () => {
+  const groups = { ...rules, isolatesPerWorker: 12, isolatesInSmallGroup: 3, shareInOneWorker: 1 / 5 }
+  for (const [count, workers, most] of [
+    [3, 2, 2],
+    [6, 2, 3],
+    [7, 3, 3],
+    [15, 5, 3],
+    [16, 5, 4],
+    [43, 5, 9],
+    [60, 5, 12],
+    [61, 6, 12],
+  ] as const) {
+    const placed = placedOneByOne(groups, count)
+    assert.deepEqual([placed.length, Math.max(...placed)], [workers, most], `${count} plugins`)
   }
 })
 
