@@ -126,12 +126,15 @@ const isolateErrorCodes = [
   'worker_died',
   'neighbour_ended', // another plugin took its worker along, as a neighbour or by a call; not this one's fault
   'ended_another', // it has ended another plugin, which served its call
-  'overran', // took too much of a shared worker while it was being loaded; never leaves the sandbox
+  'overran', // took too much time of a shared worker while it was being loaded; never leaves the sandbox
+  'overfilled', // the same of its memory
 ] as const
 export type IsolateErrorCode = (typeof isolateErrorCodes)[number]
 
 /** Those that an owner gets to see in a plugin's `error`. */
-export const visibleIsolateErrorCodes = isolateErrorCodes.filter((code) => code !== 'overran')
+export const visibleIsolateErrorCodes = isolateErrorCodes.filter(
+  (code) => code !== 'overran' && code !== 'overfilled',
+)
 
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */

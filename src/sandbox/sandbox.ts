@@ -2,6 +2,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { isMachineFault } from '../base/files/machine-fault.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
+import type { Excess } from '../schema/worker/worker-protocol.ts'
 import {
   IsolateError,
   type IsolateErrorCode,
@@ -34,17 +35,18 @@ const sharedAttempts = 3
 /** What a load in a shared worker may fail with that says nothing of a load elsewhere. */
 const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCode>([
   'overran',
+  'overfilled',
   'neighbour_ended',
   'unresponsive',
   'out_of_memory',
   'worker_died',
 ])
 
-/** As many in each worker as fit into it, however many may be down at one time. */
-const fullWorkers = (limits: SandboxLimits): SandboxLimits => ({
-  ...limits,
-  isolatesInSmallGroup: limits.isolatesPerWorker,
-})
+/** As many in each worker as fit into it, however many are down then at one time. */
+const fullWorkers = (limits: SandboxLimits): SandboxLimits => ({ ...limits, shareInOneWorker: 1 })
+
+/** What ends a load of a plugin that takes too much of a shared worker. */
+const excesses: Partial<Record<IsolateErrorCode, Excess>> = { overran: 'time', overfilled: 'memory' }
 
 /** Runs plugins in worker threads. */
 export function createSandbox(settings: SandboxSettings): Sandbox {
@@ -106,7 +108,8 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
             slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
           // For another worker there is no room either.
           if (!again || isUnwanted() || isMachineFault(error)) throw error
-          if (error.code === 'overran') slot.moveAway(error.message)
+          const excess = excesses[error.code]
+          if (excess !== undefined) slot.moveAway(excess)
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))
         }

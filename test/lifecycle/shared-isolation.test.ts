@@ -236,6 +236,44 @@ test('§6 a plugin that fills the memory is moved or ended, and its neighbours r
   assert.ok(!types(await facts('first')).includes('PluginCrashed'))
 })
 
+test('§6 many plugins that fill a worker together share several; who fills one by itself gets its own', async (context) => {
+  const keep = (megabytes: number): string =>
+    `for i = 1, ${megabytes} do kept[#kept + 1] = ("x"):rep(1000000) .. #kept end`
+  const keeper = (id: string): FixturePlugin => ({
+    id,
+    lua: `
+local plugin = Plugin:new("${id}")
+plugin:onInit(function()
+  local kept = {}
+  ${keep(6)}
+  plugin:mqttSubscribe("more/${id}", function() ${keep(20)} end)
+  plugin:setInterval(20, function() end)
+end)
+return plugin
+`,
+  })
+  const keepers = ['first', 'second', 'third', 'fourth', 'fifth']
+  const { host, facts, isolates } = await stage(context, keepers.map(keeper), {
+    isolatesInSmallGroup: 2,
+    sharedStringMegabytes: 20,
+    windowBeats: 10,
+    spareDelay: 0,
+  })
+  const places = await until('room for all', async () => {
+    const all = await isolates()
+    return keepers.every((id) => all.has(id)) ? [...all.values()] : undefined
+  })
+  assert.ok(places.every(({ isolation }) => isolation === 'shared'))
+  assert.ok(new Set(places.map(({ worker }) => worker)).size > 1)
+
+  const client = await connect(context, host.mqttUrl)
+  await until('a worker of its own', async () => {
+    await client.publishAsync('more/first', '')
+    return (await isolates()).get('first')?.isolation === 'dedicated'
+  })
+  for (const id of keepers) assert.ok(!types(await facts(id)).includes('PluginCrashed'))
+})
+
 test('§6 a plugin that makes and forgets many times the memory of a worker stays where it is, as its neighbours do', async (context) => {
   // In portions: beside other work 400 MB take longer than a callback may.
   const forget =

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { defaultLimits } from '../../src/sandbox/limits.ts'
 import type { ThreadTimes } from '../../src/sandbox/threads/thread-times.ts'
 import { createTurnWatchdog } from '../../src/sandbox/threads/turn-watchdog.ts'
-import { createTurns, type Excess, type MemoryInUse } from '../../src/sandbox/worker/scheduling/turns.ts'
+import { createTurns, type MemoryInUse } from '../../src/sandbox/worker/scheduling/turns.ts'
 import { turnCells } from '../../src/schema/worker/shared-cells.ts'
+import type { Excess } from '../../src/schema/worker/worker-protocol.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 
 /** Both ends of the cells in one thread; time and memory are moved by hand. */

@@ -101,7 +101,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         })
         .then(() => snapshots.flush())
         .catch((error: unknown) => {
-          logger.error('A plugin could not be moved to a worker of its own', {
+          logger.error('A plugin could not be moved to another worker', {
             plugin: id,
             error: messageOf(error),
           })

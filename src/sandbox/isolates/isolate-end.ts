@@ -127,9 +127,8 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
       charge(foreignCaller, tooMuchTogether(limits), (error) => void (unloading ??= cleanUp(error)))
       return
     }
-    const reason = `it takes too much ${excess} of a worker that it shares, and gets one of its own`
+    const reason = `it takes too much ${excess} of a worker that it shares, and gets ${slot.moveAway(excess)}`
     dispatcher.say('warn', reason)
-    slot.moveAway(reason)
     if (services.moveAway === undefined) void unload()
     else services.moveAway(reason)
   }

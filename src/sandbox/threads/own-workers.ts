@@ -75,7 +75,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
       isolation: 'dedicated',
       worker: worker.number,
       heapMegabytes: worker.limits.oldGenerationMegabytes,
-      moveAway: () => undefined,
+      moveAway: () => 'the same again',
       async leave(inOrder) {
         if (inOrder && mayWait(worker)) letWait(id, worker)
         else await end(worker)

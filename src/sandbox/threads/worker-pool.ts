@@ -3,6 +3,7 @@ import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { IsolateError, type IsolateSource } from '../isolate.ts'
+import type { Excess } from '../../schema/worker/worker-protocol.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { placeIsolate, workersAtFirst } from './placement.ts'
@@ -34,6 +35,10 @@ export function createWorkerPool({
   /** Versions of plugins that get a worker of their own, for as long as the host runs. */
   const apart = new Map<string, string>()
   const versions = new Map<string, string>()
+  /** Versions of plugins that have left a worker which many had filled: they are in small groups from then on. */
+  const crowdedOut = new Map<string, string>()
+  /** Workers that take no more than a small group. */
+  const small = new WeakSet<SharedWorker>()
   const rules = { ...limits, cores: availableParallelism() }
   /** Started, and nobody's yet. */
   const spares: SharedWorker[] = []
@@ -62,6 +67,23 @@ export function createWorkerPool({
     apart.set(plugin, versions.get(plugin) ?? '')
   }
 
+  /** Where many share a worker it may be nobody's fault that they fill it: one leaves, and is not set apart yet. */
+  function moveAway(worker: SharedWorker, { id, version }: IsolateSource, excess: Excess): string {
+    if (excess === 'memory' && worker.isolates.size > limits.isolatesInSmallGroup) {
+      crowdedOut.set(id, version)
+      small.add(worker)
+      logger.warn('A worker that plugins share is full', { worker: worker.number, leaves: id })
+      return 'another one'
+    }
+    setApart(id)
+    logger.warn('A plugin gets a worker of its own', { plugin: id, excess })
+    return 'one of its own'
+  }
+
+  function isOpen(worker: SharedWorker): boolean {
+    return !small.has(worker) || worker.isolates.size < limits.isolatesInSmallGroup
+  }
+
   function keepSpare(): void {
     if (closing || spares.length > 0) return
     spareDue ??= clock.schedule(limits.spareDelay, () => {
@@ -78,13 +100,18 @@ export function createWorkerPool({
     }
   }
 
-  function workerFor(): SharedWorker {
-    const held = new Map([...workers].map(([number, { isolates }]) => [number, isolates.size]))
+  function workerFor({ id, version }: IsolateSource): SharedWorker {
+    const needsSmallGroup = crowdedOut.get(id) === version
+    const open = [...workers.values()].filter(
+      (worker) => isOpen(worker) && (small.has(worker) || !needsSmallGroup),
+    )
+    const held = new Map(open.map(({ number, isolates }) => [number, isolates.size]))
     const placed = placeIsolate(rules, held)
     const found = placed === undefined ? undefined : workers.get(placed)
     if (found !== undefined) return found
     const worker = spares.shift() ?? start()
     workers.set(worker.number, worker)
+    if (needsSmallGroup) small.add(worker)
     keepSpare()
     return worker
   }
@@ -129,7 +156,7 @@ export function createWorkerPool({
         expected = 0
         optimizeAsUsual = delayOptimization()
       }
-      const worker = workerFor()
+      const worker = workerFor(source)
       worker.isolates.set(isolate, source.id)
       const { thread } = worker
       return {
@@ -138,10 +165,7 @@ export function createWorkerPool({
         worker: worker.number,
         heapMegabytes: limits.sharedHeapMegabytes,
         watch: () => undefined,
-        moveAway(reason) {
-          setApart(source.id)
-          logger.warn('A plugin gets a worker of its own', { plugin: source.id, reason })
-        },
+        moveAway: (excess) => moveAway(worker, source, excess),
         leave: (inOrder) => leave(worker, isolate, inOrder),
       }
     },

@@ -1,3 +1,4 @@
+import type { Excess } from '../../schema/worker/worker-protocol.ts'
 import type { IsolateSource } from '../isolate.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
@@ -11,8 +12,8 @@ export interface WorkerSlot extends Pick<
   readonly worker: number
   /** Megabytes of heap at which the worker is ended. */
   readonly heapMegabytes: number
-  /** From now on this plugin gets a worker of its own. */
-  moveAway(reason: string): void
+  /** The plugin takes too much of this worker. Answers which one it gets the next time, as a part of a sentence. */
+  moveAway(excess: Excess): string
   /** The isolate has ended. `inOrder`: nothing of it is left in the worker. Does not wait for the others. */
   leave(inOrder: boolean): Promise<void>
 }

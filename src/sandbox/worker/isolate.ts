@@ -1,6 +1,6 @@
 import { flowCells } from '../../schema/worker/shared-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/plugin/retained-account.ts'
-import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
+import type { Excess, HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
 import { createAsking } from './questions/asking.ts'
 import { type ByteBudget, createByteBudget } from './budgets/byte-budget.ts'
@@ -31,7 +31,7 @@ import type { RunQueue } from './scheduling/run-queue.ts'
 import { createTasks } from './scheduling/tasks.ts'
 import { createTimeBudget, openAccount } from './budgets/time-budget.ts'
 import { createTurnBudget } from './scheduling/turn-budget.ts'
-import type { Excess, Turns } from './scheduling/turns.ts'
+import type { Turns } from './scheduling/turns.ts'
 import { workerClock } from './scheduling/worker-clock.ts'
 
 type LoadMessage = Extract<HostMessage, { kind: 'load' }>
@@ -224,7 +224,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function* load(): Steps<void> {
     const failure = yield* startPlugin({
       ...{ source, runtime, plugin, milliseconds: budgets.load },
-      overran: () => turns?.excess(isolate) !== undefined,
+      excess: () => turns?.excess(isolate),
       outOfTime: () => limits.reached('loadTime'),
     })
     if (failure !== undefined) {

@@ -1,4 +1,4 @@
-import type { LoadSource, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
+import type { Excess, LoadSource, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { LuaRuntime } from './lua/lua-value.ts'
 import { callOn, type Steps } from './lua/steps.ts'
 import type { PluginInstances } from './plugin-api/plugin.ts'
@@ -16,8 +16,8 @@ export interface PluginStart {
   plugin: PluginInstances
   /** For the chunk and the init callback together. */
   milliseconds: number
-  /** Whether it has taken too much of the worker that it shares. */
-  overran(): boolean
+  /** What it has taken too much of in the worker that it shares. */
+  excess(): Excess | undefined
   /** It has met the limit of its time. */
   outOfTime(): void
 }
@@ -46,7 +46,8 @@ export function* startPlugin(start: PluginStart): Steps<StartFailure | undefined
     yield* plugin.runInit(account)
     return undefined
   } catch (error) {
-    if (start.overran()) return { code: 'overran', error }
+    const excess = start.excess()
+    if (excess !== undefined) return { code: excess === 'time' ? 'overran' : 'overfilled', error }
     if (account.exceeded) start.outOfTime()
     return { code: account.exceeded ? 'load_timeout' : 'lua_error', error }
   }

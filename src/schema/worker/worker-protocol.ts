@@ -41,6 +41,7 @@ export const workerMessageSchemas = {
       Type.Literal('plugin_id_mismatch'),
       Type.Literal('load_timeout'),
       Type.Literal('overran'),
+      Type.Literal('overfilled'),
     ]),
     failure: Failure,
   }),
@@ -111,6 +112,9 @@ export type WorkerMessage = {
   [K in WorkerMessageKind]: Static<(typeof workerMessageSchemas)[K]>
 }[WorkerMessageKind]
 /** What a worker says of one isolate. */
+/** What a plugin takes too much of. */
+export type Excess = Extract<WorkerMessage, { kind: 'overran' }>['excess']
+
 export type IsolateMessage = Extract<WorkerMessage, { isolate: number }>
 
 /** All that a plugin needs to run in its worker. */

@@ -23,7 +23,7 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
       slot: {
         ...thread,
         ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.oldGenerationMegabytes },
-        moveAway: () => undefined,
+        moveAway: () => 'the same again',
         // The worker outlives its first isolate.
         leave: () => Promise.resolve(),
       },

@@ -1,5 +1,6 @@
 import type { TimeBudget } from '../budgets/time-budget.ts'
-import type { Excess, Turns } from './turns.ts'
+import type { Excess } from '../../../schema/worker/worker-protocol.ts'
+import type { Turns } from './turns.ts'
 
 const reasons: Readonly<Record<Excess, string>> = {
   time: 'stopped, because it cannot be set aside, and takes too long for a worker that it shares with other plugins',

@@ -1,7 +1,5 @@
 import { type TurnRules, turnCells } from '../../../schema/worker/shared-cells.ts'
-
-/** What an isolate takes too much of. */
-export type Excess = 'time' | 'memory'
+import type { Excess } from '../../../schema/worker/worker-protocol.ts'
 
 /** Bytes: of the worker's heap, and of what it keeps outside of it, such as strings of Lua. */
 export interface MemoryInUse {
