@@ -141,10 +141,26 @@ async function whileStopped<T>(settings: Settings, task: (directory: string) => 
   }
 }
 
+/**
+ * Writes to standard output. Where that takes nothing (a full disk, a reader that is gone), `rest` ends the sentence about it on
+ * standard error.
+ */
+function say(text: string, rest = '.'): void {
+  process.stdout.once('error', (error) => {
+    fail(
+      `Standard output cannot be written (${systemErrorCode(error) ?? messageOf(error)})${rest}`,
+      exitCode.failed,
+    )
+  })
+  process.stdout.write(text)
+}
+
 /** Writes what a command answers. What stops it is one line, too. */
 async function tell(answer: () => Promise<string>, wordsFor = messageOf): Promise<void> {
   try {
-    process.stdout.write(await answer())
+    const text = await answer()
+    // Nobody could ask for it again: it has been done.
+    say(text, `; this was to stand there:\n${text.trimEnd()}`)
   } catch (error) {
     fail(wordsFor(error), exitCode.failed)
   }
@@ -219,11 +235,11 @@ try {
   const isPublishing = line.command === 'keygen' || line.command === 'sign'
   // Whatever the host writes is its owner's alone; what is published is for others to read.
   if (!isPublishing) process.umask(0o077)
-  if (line.command === 'help') process.stdout.write(`${helpText()}\n`)
-  else if (line.command === 'version') process.stdout.write(`${hostVersion}\n`)
+  if (line.command === 'help') say(`${helpText()}\n`)
+  else if (line.command === 'version') say(`${hostVersion}\n`)
   else if (isPublishing) await tell(() => runPublishingCommand(line))
   else if (line.command === 'start') await start(line.settings)
-  else if ('membership' in line) await tell(() => runFleetCommand(line))
+  else if ('membership' in line) await tell(() => runFleetCommand(line), withAdvice)
   else {
     const { command, settings } = line
     if (command === 'token') await tell(() => makeTokenFile(systemFileSystem, settings))

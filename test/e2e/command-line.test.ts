@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { directoryWithPlugin } from '../helpers/data-directory.ts'
 import { freePort } from '../helpers/free-port.ts'
@@ -253,3 +254,36 @@ test('a log on a full disk does not end the host', { skip: noFullDevice }, async
   child.kill('SIGTERM')
   assert.deepEqual(await ended, [0, null])
 })
+
+for (const [title, flags, told] of [
+  ['help', ['--help'], /^lupine: Standard output cannot be written \((ENOSPC|EPIPE)\)\.\n$/],
+  [
+    'the public half of a new key',
+    ['keygen', 'key'],
+    /^lupine: Standard output cannot be written \((ENOSPC|EPIPE)\); this was to stand there:\nMade key .*\n(.*\n)+\w{2}.{54}\n$/,
+  ],
+] as const) {
+  for (const [where, code] of [
+    ['a full disk', 'ENOSPC'],
+    ['a reader that is gone', 'EPIPE'],
+  ] as const) {
+    const skip = code === 'ENOSPC' && noFullDevice
+    test(
+      `${title} for ${where} ends with code 1, and words instead of a trace`,
+      { skip },
+      async (context) => {
+        const full = code === 'ENOSPC' ? await open('/dev/full', 'w') : undefined
+        context.after(() => full?.close())
+        const child = spawn(process.execPath, [programPath, ...flags], {
+          cwd: await temporaryDirectory(context),
+          stdio: ['ignore', full?.fd ?? 'pipe', 'pipe'],
+        })
+        assert.ok(child.stderr)
+        child.stdout?.destroy()
+        const words = text(child.stderr)
+        assert.deepEqual(await once(child, 'exit'), [1, null])
+        assert.equal(told.exec(await words)?.[1], code)
+      },
+    )
+  }
+}
