@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdir, readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createMosquitto } from '../bus/mosquitto.ts'
 import { createFleetStage } from '../fleet/fleet-stage.ts'
+import { whereBroken } from '../helpers/broken-file.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { type HostProcess, runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -139,4 +141,54 @@ test('what cannot be done ends with one line, and makes nothing', async (context
     assert.match(refused.stderr, /^lupine: .*\n$/)
   }
   assert.deepEqual(await readdir(folder, { recursive: true }), ['empty', 'key'])
+})
+
+test('a host whose files the disk does not give for once joins with all of them or not at all', async (context) => {
+  const folder = await temporaryDirectory(context)
+  const [directory, place, repository, key] = ['data', 'place', 'repository', 'key'].map((name) =>
+    join(folder, name),
+  ) as [string, string, string, string]
+  assert.equal((await runProgram(['secret-key', '--secret-key-file', key])).code, 0)
+  const settings = ['--fleet-url', stage.url(), '--fleet', stage.newFleet(), '--secret-key-file', key]
+  const command = ['fleet', 'join', '--data-dir', directory, ...settings]
+
+  const host = await startIn(context, directory, key)
+  await writeFixtureRepository(repository, [counter])
+  await post(host, '/api/repositories', { name: 'fixtures', url: repository })
+  await post(host, '/api/plugins/install', { fullId: '@fixtures/counter' })
+  await writeFixtureRepository(repository, [{ ...counter, version: '2.0.0' }])
+  await post(host, '/api/plugins/counter/update', {})
+  assert.equal(await host.stop('SIGTERM'), 0)
+
+  const kept = join('.previous', 'fixtures--counter')
+  for (const file of [
+    join('fixtures--counter', 'init.lua'),
+    join(kept, 'plugin.json'),
+    join(kept, 'init.lua'),
+  ]) {
+    const within = whereBroken(join(directory, 'plugins', file))
+    const { stderr: reason, status } = spawnSync(within[0] ?? '', [...within.slice(1), 'true'], {
+      encoding: 'utf8',
+    })
+    if (status !== 0) {
+      context.skip(`nothing can be mounted here: ${reason}`)
+      return
+    }
+    const { code, stderr } = await runProgram(command, {}, within)
+    assert.equal(code, 1, file)
+    assert.match(
+      stderr,
+      /^lupine: .*disk of the data directory reports an error; check it and try again\.\n$/,
+    )
+  }
+
+  const joined = await runProgram(command)
+  assert.deepEqual([joined.code, joined.stderr], [0, ''])
+  assert.match(joined.stdout, /^The fleet .* begins with the journal of /)
+  assert.equal((await runProgram(['fleet', 'leave', place, ...settings])).code, 0)
+  for (const file of ['plugin.json', 'init.lua']) {
+    const plugins = join(place, 'plugins')
+    assert.ok((await readdir(join(plugins, 'fixtures--counter'))).includes(file))
+    assert.ok((await readdir(join(plugins, kept))).includes(file))
+  }
 })

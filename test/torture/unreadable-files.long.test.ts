@@ -3,13 +3,10 @@ import { spawnSync } from 'node:child_process'
 import { cp, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { whereBroken } from '../helpers/broken-file.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { launchHostProcess, type LaunchedProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-
-/** In place of the file is one of which each read fails with EIO, as on a bad sector: the memory of the process at 0. */
-const breakThere = 'mount --bind "/proc/$$/mem" "$0" && exec "$@"'
-const inNamespace = (file: string): string[] => ['-Urm', 'sh', '-c', breakThere, file]
 
 async function post(host: LaunchedProcess, path: string, body: object): Promise<Record<string, unknown>> {
   const { http } = await host.ready
@@ -42,12 +39,13 @@ test('a version that is kept for the way back is not removed when its files cann
   // One that nobody can return to, as a kill may leave it: so the host looks which of them it needs.
   await cp(join(data, 'plugins', 'fixtures--tally'), join(older, 'left-over'), { recursive: true })
   const broken = join(older, first, 'plugin.json')
-  const { status, stderr } = spawnSync('unshare', [...inNamespace(broken), 'true'], { encoding: 'utf8' })
+  const [unshare = '', ...within] = whereBroken(broken)
+  const { status, stderr } = spawnSync(unshare, [...within, 'true'], { encoding: 'utf8' })
   if (status !== 0) {
     context.skip(`nothing can be mounted here: ${stderr}`)
     return
   }
-  host = launchHostProcess(data, { within: ['unshare', ...inNamespace(broken)] })
+  host = launchHostProcess(data, { within: whereBroken(broken) })
   await host.ready
   assert.match(host.output(), /Versions that are not needed any more could not be removed/)
   await host.stop('SIGTERM')
