@@ -91,7 +91,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const { settings, programDirectory, hostVersion, interrupt } = options
   const logger = countLines(options.logger)
   const clock = options.clock ?? systemClock
-  const files = options.files ?? systemFileSystem
+  const system = options.files ?? systemFileSystem
   const startedAt = clock.monotonic()
   const directory = resolve(settings.dataDirectory)
   const root = settings.mqttRoot
@@ -102,17 +102,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
     guesses: createGuessLimit({ clock, warn: createWarner(logger, clock) }),
     addresses: createClientAddresses(settings.trustedProxies),
   }
-  const ring = await readSecretKeys(settings, files)
-  const tls = await openTls(settings, { files, clock, logger })
+  const ring = await readSecretKeys(settings, system)
+  const tls = await openTls(settings, { files: system, clock, logger })
   warnOfUnprotectedListeners(settings, token, logger)
 
   const scope = createScope()
   scope.add(() => tls?.close())
   let failed = false
   try {
-    const lock = await takeDirectory(directory, logger)
+    const { files, release } = await takeDirectory(directory, system, logger)
     let started = false
-    scope.add(() => lock.release({ withFile: !started }))
+    scope.add(() => release({ withFile: !started }))
 
     const { environment } = options
     const fleet = await openConfiguredFleet(settings, {

@@ -8,6 +8,7 @@ import { createKeyRing, type KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { isLoopback } from '../base/network/loopback.ts'
 import { chownCommand } from '../base/files/chown-command.ts'
+import { type HeldDirectory, holdDirectory } from '../base/files/held-directory.ts'
 import { makePrivateDirectory } from '../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
@@ -117,14 +118,21 @@ export function warnOfUnprotectedListeners(
   }
 }
 
-/** Makes the data directory if need be, and takes it for this process. */
-export async function takeDirectory(directory: string, logger: Logger): Promise<DirectoryLock> {
+/** Makes the data directory if need be, and takes it for this process, which writes there by `files` from now on. */
+export async function takeDirectory(
+  directory: string,
+  system: FileSystem,
+  logger: Logger,
+): Promise<DirectoryLock & { files: FileSystem }> {
   const created = existsSync(directory) ? undefined : directory
+  let held: HeldDirectory | undefined
   let lock: DirectoryLock | undefined
   try {
     await makePrivateDirectory(systemFileSystem, directory)
+    held = await holdDirectory(system, directory)
     lock = await lockDirectory(directory)
   } catch (error) {
+    await held?.release()
     if (created !== undefined) await rmdir(created).catch(() => undefined)
     const code = systemErrorCode(error)
     const advice =
@@ -133,12 +141,15 @@ export async function takeDirectory(directory: string, logger: Logger): Promise<
       `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )
   }
-  if (lock === undefined)
+  const { files, release } = held
+  if (lock === undefined) {
+    await release()
     throw new StartError(
       `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
     )
+  }
   await warnOfRoot(directory, logger)
-  return lock
+  return { files, release: (how) => Promise.all([release(), lock.release(how)]).then(() => undefined) }
 }
 
 /** As after one `sudo npm start`: the next start, by the user that it belongs to, could not read what this one writes. */

@@ -10,6 +10,7 @@ import {
   syncDirectory,
   writeFileAtomically,
 } from '../../base/files/file-system.ts'
+import { movedDirectory } from '../../base/files/held-directory.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
@@ -131,7 +132,7 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       throw error
     })
     if (found?.ino === own.ino && found.dev === own.dev) return
-    throw Object.assign(new Error('under its name there is another file by now, or none'), { code: 'ESTALE' })
+    throw movedDirectory('under its name there is another file by now, or none')
   }
 
   function syncSoon(file: FileHandle): void {

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict'
+import { cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { platform } from 'node:os'
+import { join } from 'node:path'
+import { test } from 'node:test'
+import { startTestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
+
+/** Keeps what its control is set to. */
+const lua = `
+local plugin = Plugin:new("keeper")
+plugin:onInit(function()
+  plugin:control("n", function() return plugin:kvGet("n", 0) end, function(value) plugin:kvSet("n", value) end)
+end)`
+
+/** Every file with its content, and every folder. */
+async function contentOf(directory: string): Promise<Record<string, string>> {
+  const names = await readdir(directory, { recursive: true }).catch(() => undefined)
+  if (names === undefined) return { '.': 'not there' }
+  const found = names.sort().map(async (name): Promise<[string, string]> => {
+    const path = join(directory, name)
+    return [name, (await stat(path)).isFile() ? await readFile(path, 'latin1') : 'a folder']
+  })
+  return Object.fromEntries(await Promise.all(found))
+}
+
+const displacements: [title: string, replace: (directory: string, away: string) => Promise<unknown>][] = [
+  ['moved away', () => Promise.resolve()],
+  ['unmounted', (directory) => mkdir(directory)],
+  ['replaced by a copy', (directory, away) => cp(away, directory, { recursive: true })],
+]
+
+for (const [title, replace] of displacements) {
+  const skip = platform() === 'win32' && 'Windows moves no folder in which a file is open'
+  test(
+    `a host whose data directory is ${title} writes nothing there, says so, and goes on when it is put back`,
+    { skip },
+    async (context) => {
+      const host = await startTestHost({ plugins: [{ id: 'keeper', lua }] })
+      context.after(() => host.close())
+      const { directory } = host
+      const away = `${directory}-away`
+      const post = (path: string, body: object) => host.request('POST', `/api/plugins/${path}`, { body })
+      const keep = (value: number) =>
+        host.request('PUT', '/api/plugins/keeper/controls/n', { body: { value } })
+      const reasons = async (): Promise<string[]> => (await host.request('GET', '/readyz')).body.reasons
+      const isKept = async (value: number): Promise<boolean> => {
+        const text = await readFile(join(directory, '.kv', 'fixtures--keeper.json'), 'utf8').catch(() => '')
+        return text.includes(`"value":${value}`)
+      }
+      await post('install', { fullId: '@fixtures/keeper' })
+      await post('keeper/toggle', { enabled: true })
+      assert.equal((await keep(1)).status, 200)
+      await until('the stored value', () => isKept(1))
+
+      await rename(directory, away)
+      await replace(directory, away)
+      const before = await contentOf(directory)
+      assert.equal((await keep(2)).status, 200)
+      await until('the host to say so', async () => (await reasons()).length > 0)
+      assert.match(
+        (await reasons()).join(),
+        /the stored values of @fixtures\/keeper .* moved, replaced or unmounted; put it back/,
+      )
+      assert.equal((await post('keeper/config', { config: {} })).status, 507)
+      assert.equal((await post('install', { fullId: '@fixtures/keeper' })).status, 409)
+      assert.deepEqual(await contentOf(directory), before)
+
+      await rm(directory, { recursive: true, force: true })
+      await rename(away, directory)
+      await until('the stored value', () => isKept(2))
+      assert.equal((await post('keeper/config', { config: {} })).status, 200)
+      assert.deepEqual(await reasons(), [])
+
+      // Nor at the end.
+      await rename(directory, away)
+      await replace(directory, away)
+      const last = await contentOf(directory)
+      await keep(3)
+      await host.host.close()
+      assert.deepEqual(await contentOf(directory), last)
+    },
+  )
+}
