@@ -73,6 +73,8 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       const { trial, version, error, kept } = snapshot.context
       const [before] = kept
       returning.delete(id)
+      // The machine was short of something: nobody knows of the version yet, and the one before would fare no better.
+      if (loader.isHeldUp(id)) return false
       // Without an error nobody has tried it yet: nothing is loaded in safe mode.
       const hasFailed = stateOf(snapshot) === 'failed' && error !== null
       if (trial === null || before === undefined || !hasFailed) return false
