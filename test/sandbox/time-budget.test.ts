@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import {
   addWait,
   createTimeBudget,
+  longestStep,
   openAccount,
   waitingLimit,
 } from '../../src/sandbox/worker/budgets/time-budget.ts'
@@ -65,5 +66,20 @@ test('what is done for another plugin in between has time of its own', () => {
     assert.deepEqual([budget.check(), own.exceeded], [undefined, false])
     time.now += 150
     assert.match(budget.check() ?? '', /longer than 1 s/)
+  })
+})
+
+test('a process that stands still in the midst of a call takes no time of it but for a moment', () => {
+  const { time, budget } = budgetAt()
+  const account = openAccount(5_000)
+  budget.run(account, () => {
+    time.now += 60_000
+    assert.equal(budget.check(), undefined)
+    for (const each of [1, 2, 3]) {
+      time.now += longestStep
+      assert.equal(budget.check(), undefined, `${each} s of its own`)
+    }
+    time.now += longestStep
+    assert.match(budget.check() ?? '', /longer than 5 s/)
   })
 })

@@ -4,6 +4,12 @@
  */
 export const waitingLimit = 30_000
 
+/**
+ * Milliseconds that count at most from one question of Lua's count hook, which asks all the time, to the next: in more than
+ * that the process stood still, as it was paused with its container or virtual machine. Whoever hangs in one step is seen from outside.
+ */
+export const longestStep = 1_000
+
 /** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
 export interface TimeAccount {
   /** Milliseconds. */
@@ -47,12 +53,12 @@ export interface TimeBudget {
 
 export function createTimeBudget(monotonic: () => number): TimeBudget {
   let current: TimeAccount | undefined
-  /** When the present account began to count. */
+  /** Until when the present account has been counted. */
   let since = 0
 
   function settle(): void {
     const now = monotonic()
-    if (current !== undefined) current.spent += now - since
+    if (current !== undefined) current.spent += Math.min(now - since, longestStep)
     since = now
   }
 
@@ -70,8 +76,8 @@ export function createTimeBudget(monotonic: () => number): TimeBudget {
     },
     check() {
       if (current === undefined) return undefined
-      const now = monotonic()
-      if (current.spent + now - since < current.allowed && now < current.until) return undefined
+      settle()
+      if (current.spent < current.allowed && since < current.until) return undefined
       if (current.hurried) return 'stopped, because the plugin is being unloaded'
       current.exceeded = true
       return `stopped, because it ran for longer than ${current.allowed / 1000} s without a pause`
