@@ -38,9 +38,49 @@ test('nobody waits for what could not even be asked', () => {
     }
     callback(null, '192.0.2.1', 4)
   })
-  let heard: unknown
-  const ask = (): void => lookup('lamp', {}, (_error, address) => (heard = address))
-  assert.throws(ask, /no such family/)
+  const heard: unknown[] = []
+  const ask = (): void => lookup('lamp', {}, (error, address) => heard.push(error?.message ?? address))
   ask()
-  assert.equal(heard, '192.0.2.1')
+  ask()
+  assert.deepEqual(heard, ['no such family', '192.0.2.1'])
+})
+
+test('names whose name server was silent are looked up one after another, and hold up no other name', () => {
+  let now = 0
+  const asked: string[] = []
+  const answers = new Map<string, () => void>()
+  const heard: string[] = []
+  const lookup = createSharedLookup(
+    (name, _options, callback) => {
+      asked.push(name)
+      answers.set(name, () => callback(null, '192.0.2.1', 4))
+    },
+    () => now,
+  )
+  const ask = (...names: string[]): void => {
+    for (const name of names) lookup(name, {}, () => heard.push(name))
+  }
+  const answer = (name: string): void => answers.get(name)?.()
+  const clouds = ['cloud-1', 'cloud-2', 'cloud-3']
+  // Nobody knows yet that they are slow.
+  ask('lamp', ...clouds)
+  answer('lamp')
+  now += 5_000
+  for (const name of clouds) answer(name)
+  asked.length = 0
+  heard.length = 0
+
+  ask(...clouds, 'lamp', 'new')
+  assert.deepEqual(asked, ['cloud-1', 'lamp', 'new'])
+  answer('lamp')
+  now += 5_000
+  answer('cloud-1')
+  assert.deepEqual(asked, ['cloud-1', 'lamp', 'new', 'cloud-2'])
+  // The name server is there again.
+  answer('cloud-2')
+  answer('cloud-3')
+  assert.deepEqual(heard, ['lamp', ...clouds])
+  asked.length = 0
+  ask('cloud-1', 'cloud-2', 'cloud-3')
+  assert.deepEqual(asked, ['cloud-1', 'cloud-2', 'cloud-3'])
 })
