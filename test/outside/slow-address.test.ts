@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { subscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { createCookieJars } from '../../src/outside/http/cookie-jars.ts'
@@ -9,8 +10,9 @@ import { createDelivery } from '../../src/outside/connections/delivery.ts'
 import type { LinkContext } from '../../src/outside/connections/link.ts'
 import { openTcp } from '../../src/outside/connections/tcp-link.ts'
 import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
-import { createHttpClient } from '../../src/outside/http/http-client.ts'
+import { createHttpClient, type HttpClient } from '../../src/outside/http/http-client.ts'
 import { createOwnListeners, type OwnListeners } from '../../src/outside/own-listeners.ts'
+import type { HttpRequest } from '../../src/schema/outside/outside.ts'
 
 /** Answers at 127.0.0.1 alone, and takes two connections while it stands still. */
 const program = `
@@ -48,6 +50,19 @@ const twoAddresses = (asked: () => void): OwnListeners =>
     },
   })
 
+function clientOf(t: TestContext, own: OwnListeners): HttpClient {
+  const client = createHttpClient({
+    ...{ jars: createCookieJars(Date.now), clock: systemClock, hostVersion: '1.2.3' },
+    ...{ environment: {}, rewrite: {}, own },
+  })
+  t.after(() => client.close())
+  return client
+}
+
+const requestOf = (url: string, timeout: number): HttpRequest => ({
+  ...{ url, timeout, method: 'GET', headers: [], insecure: false },
+})
+
 /** Nobody is at the second address, and the first takes a second to answer: as long as the packet takes that was lost. */
 async function slowDevice(t: TestContext) {
   const { port, wake } = await sleepingDevice(t)
@@ -64,20 +79,42 @@ test('a connection to a name gets to its first address, however slow that is, wh
 
 test('a request to a name gets to its first address, however slow that is, when nobody is at the second', async (t) => {
   const { own, port } = await slowDevice(t)
-  const client = createHttpClient({
-    ...{ jars: createCookieJars(Date.now), clock: systemClock, hostVersion: '1.2.3' },
-    ...{ environment: {}, rewrite: {}, own },
+  const client = clientOf(t, own)
+  const request = requestOf(`http://slow.example:${port}/`, 30_000)
+  const answer = await client.request('@test/probe', request, new AbortController().signal)
+  assert.deepEqual([answer.status, answer.error], [200, undefined])
+})
+
+test('a request to a device that takes no connection ends when its own time is over, or nobody waits any more, with its connection', async (t) => {
+  const { port } = await sleepingDevice(t)
+  const sockets: Socket[] = []
+  const own = createOwnListeners({
+    ports: () => [],
+    lookup: (_name, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]),
   })
-  t.after(() => client.close())
-  const answer = await client.request(
+  const client = clientOf(t, own)
+  subscribe('net.client.socket', (message) => sockets.push((message as { socket: Socket }).socket))
+  const begun = performance.now()
+  const late = await client.request(
     '@test/probe',
-    {
-      ...{ url: `http://slow.example:${port}/`, method: 'GET', headers: [] },
-      ...{ timeout: 30_000, insecure: false },
-    },
+    requestOf(`http://sleeping.example:${port}/`, 50),
     new AbortController().signal,
   )
-  assert.deepEqual([answer.status, answer.error], [200, undefined])
+  assert.equal(late.error?.message, 'timeout after 50 ms')
+  const waiting = client.request(
+    '@test/probe',
+    requestOf(`http://sleeping.example:${port}/`, 30_000),
+    new AbortController().signal,
+  )
+  while (sockets.length < 2) await new Promise(setImmediate)
+  await client.close()
+  assert.equal((await waiting).error?.message, 'the request was cancelled')
+  assert.deepEqual(
+    sockets.map(({ destroyed }) => destroyed),
+    [true, true],
+  )
+  // Left alone, each connection is tried for ten seconds.
+  assert.ok(performance.now() - begun < 8_000)
 })
 
 test('a connection that has little time gets to the second address of a name when nobody answers at the first', async (t) => {

@@ -1,3 +1,4 @@
+import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../../base/network/loopback.ts'
 import { portOf } from '../../base/network/url-port.ts'
@@ -8,6 +9,17 @@ import { addressTimeout, type OwnListeners } from '../own-listeners.ts'
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
 const connectTimeout = 10_000
 
+/** Answers the socket, which the types of undici do not know. */
+type Connector = (...args: Parameters<buildConnector.connector>) => unknown
+
+/** `signal`: ends it, also while its connection is being made. */
+type RequestOptions = Dispatcher.RequestOptions & { origin: string; signal: AbortSignal }
+
+/** Who sends requests, over connections that are kept. */
+export interface HttpAgent {
+  request(options: RequestOptions): Promise<Dispatcher.ResponseData>
+}
+
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
@@ -16,7 +28,7 @@ export interface HttpAgents {
    * `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy, and when the
    * proxy would be asked for the host itself.
    */
-  agentFor(address: HttpAddress, insecure: boolean): Promise<Dispatcher>
+  agentFor(address: HttpAddress, insecure: boolean): Promise<HttpAgent>
   /** Whether the server has closed a connection that was kept just when the request went: another one may do better. */
   wasStale(error: unknown): boolean
   /** Ends every connection at once. */
@@ -26,6 +38,8 @@ export interface HttpAgents {
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
   const staleConnections = createStaleConnections()
+  /** Of the request that is just being sent: what is connected meanwhile is connected for it. */
+  let connectingFor: AbortSignal | undefined
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -59,20 +73,26 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   }
 
   /** Judges each new connection by where it really leads; one that is kept was judged when it was made. */
-  function elsewhere(
-    plain: buildConnector.connector,
-    guarded: buildConnector.connector,
-  ): buildConnector.connector {
+  function elsewhere(plain: Connector, guarded: Connector): buildConnector.connector {
     return (options, tell) => {
+      const signal = connectingFor
       const callback: buildConnector.Callback = (...made) => {
+        signal?.removeEventListener('abort', giveUp)
         if (made[0] === null) staleConnections.watch(made[1])
         tell(...made)
       }
       const port = Number(options.port) || (options.protocol === 'https:' ? 443 : 80)
       const refusal = own.refusal(options.hostname, port)
-      if (refusal !== undefined) callback(refusal, null)
-      else if (own.concerns(port)) guarded(options, callback)
-      else plain(options, callback)
+      if (refusal !== undefined) {
+        callback(refusal, null)
+        return
+      }
+      const connect = own.concerns(port) ? guarded : plain
+      const socket = connect(options, callback)
+      function giveUp(): void {
+        if (socket instanceof Socket) socket.destroy(new Error('nobody waits for this connection any more'))
+      }
+      signal?.addEventListener('abort', giveUp)
     }
   }
 
@@ -85,7 +105,19 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       const key = `${direct} ${insecure}`
       const agent = agents.get(key) ?? create(direct, insecure)
       agents.set(key, agent)
-      return agent
+      const dispatcher = await agent
+      return {
+        request(options) {
+          options.signal.throwIfAborted()
+          // undici hears of the signal only once there is a connection, for which it takes its time.
+          connectingFor = options.signal
+          try {
+            return dispatcher.request(options)
+          } finally {
+            connectingFor = undefined
+          }
+        },
+      }
     },
     async close() {
       const all = [...agents.values()]
