@@ -12,6 +12,18 @@ const wrongName = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const otherDoor =
   'it hung up before it had answered; mqtts:// and wss:// are for a port with TLS, mqtt:// and ws:// for one without, and each port takes either MQTT or WebSocket'
 
+/** What the library says of silence, and what that can come from. */
+const silences: ReadonlyMap<string, string> = new Map([
+  [
+    'connack timeout',
+    'nobody has answered there for 10 s: a name server, the network on the way or the broker is silent',
+  ],
+  [
+    'Keepalive timeout',
+    'it has not answered any more, so it or the network on the way is gone without a word',
+  ],
+])
+
 export interface BrokerFailureContext {
   /** Milliseconds since 1970, as certificates are measured by. */
   now: number
@@ -23,6 +35,8 @@ export interface BrokerFailureContext {
 export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailureContext): string {
   const message = error === undefined ? 'the connection was closed' : messageOf(error)
   const code = systemErrorCode(error)
+  const silence = silences.get(message)
+  if (silence !== undefined) return `${message}: ${silence}`
   if (!wasConnected && (error === undefined || code === 'ECONNRESET')) return `${message}: ${otherDoor}`
   if (code === wrongName)
     return `${message.trimEnd().replace(/:$/, '')}: HOST_MQTT_URL must name the broker as its certificate does`

@@ -105,13 +105,18 @@ test('What a broker has against a host is said in words, and what is plain alrea
       'certificate has expired; by the clock of this host it is 1970-01-01T00:00:00.000Z',
       `unable to verify the first certificate: ${ownAuthority}`,
       'connect ECONNREFUSED 127.0.0.1:1883',
-      'connack timeout',
+      'connack timeout: nobody has answered there for 10 s: a name server, the network on the way or the broker is silent',
       "Hostname/IP does not match certificate's altnames: IP: 10.0.0.7 is not in the cert's list: HOST_MQTT_URL must name the broker as its certificate does",
     ],
   )
   const reset = coded('ECONNRESET', 'read ECONNRESET')
+  const silent = new Error('Keepalive timeout')
   assert.deepEqual(
-    [reset, undefined].map((error) => brokerFailure(error, { now: 0, wasConnected: true })),
-    ['read ECONNRESET', 'the connection was closed'],
+    [reset, undefined, silent].map((error) => brokerFailure(error, { now: 0, wasConnected: true })),
+    [
+      'read ECONNRESET',
+      'the connection was closed',
+      'Keepalive timeout: it has not answered any more, so it or the network on the way is gone without a word',
+    ],
   )
 })
