@@ -1,5 +1,6 @@
 import type { Logger } from '../base/log/log.ts'
 import { messageOf as textOf } from '../base/problem.ts'
+import { createDeferred, type Deferred } from '../base/time/deferred.ts'
 import type { BusMessage, SubscribeOptions } from './bus.ts'
 
 /** Where one subscription's messages arrive. */
@@ -32,7 +33,7 @@ export function createInbox(logger: Logger): Inbox {
   let waiting: (() => void)[] = []
   let turn: NodeJS.Immediate | undefined
   let closed = false
-  let caughtUp: (() => void)[] = []
+  let caughtUp: Deferred<undefined> | undefined
 
   function drain(): void {
     const end = performance.now() + sliceLimit
@@ -48,9 +49,8 @@ export function createInbox(logger: Logger): Inbox {
   }
 
   function release(): void {
-    const resolved = caughtUp
-    caughtUp = []
-    for (const resolve of resolved) resolve()
+    caughtUp?.resolve(undefined)
+    caughtUp = undefined
   }
 
   return {
@@ -84,7 +84,7 @@ export function createInbox(logger: Logger): Inbox {
     },
     congested() {
       if (waiting.length <= backlogLimit) return undefined
-      return new Promise((resolve) => caughtUp.push(resolve))
+      return (caughtUp ??= createDeferred()).promise
     },
     close() {
       closed = true

@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { createDeferred, type Deferred } from '../../base/time/deferred.ts'
 
 /** Bytes that may wait for one client before those who publish are asked to wait for it. */
 const backlogLimit = 1024 * 1024
@@ -13,27 +14,26 @@ export interface Congestion {
 
 export function createCongestion(): Congestion {
   const behind = new Set<Duplex>()
-  let waiters: (() => void)[] = []
+  let caughtUp: Deferred<undefined> | undefined
 
   function hasCaughtUp(connection: Duplex): void {
     if (!behind.delete(connection) || behind.size > 0) return
-    const resolved = waiters
-    waiters = []
-    for (const resolve of resolved) resolve()
+    caughtUp?.resolve(undefined)
+    caughtUp = undefined
   }
 
   return {
     note(connection) {
       if (connection.writableLength <= backlogLimit || behind.has(connection)) return
       behind.add(connection)
-      const caughtUp = (): void => {
-        connection.off('drain', caughtUp)
-        connection.off('close', caughtUp)
+      const release = (): void => {
+        connection.off('drain', release)
+        connection.off('close', release)
         hasCaughtUp(connection)
       }
-      connection.on('drain', caughtUp)
-      connection.on('close', caughtUp)
+      connection.on('drain', release)
+      connection.on('close', release)
     },
-    over: () => (behind.size === 0 ? undefined : new Promise((resolve) => waiters.push(resolve))),
+    over: () => (behind.size === 0 ? undefined : (caughtUp ??= createDeferred()).promise),
   }
 }

@@ -1,3 +1,5 @@
+import { createDeferred, type Deferred } from '../../base/time/deferred.ts'
+
 /** Messages that may wait for an external broker; then the oldest give way, and later ones are newer news. */
 export const waitingMessagesLimit = 10_000
 /** Bytes of payload that may wait. */
@@ -76,7 +78,7 @@ export function createOutgoingQueue(
   /** How many of those await an acknowledgement. */
   let handshakes = 0
   let transmitting = false
-  let caughtUp: (() => void)[] = []
+  let caughtUp: Deferred<undefined> | undefined
   let connection: Connection | undefined
   /** What is waited for to be done. */
   const awaited = new Set<{ rest: Set<Entry>; resolve: () => void }>()
@@ -126,9 +128,8 @@ export function createOutgoingQueue(
   }
 
   function release(): void {
-    const resolved = caughtUp
-    caughtUp = []
-    for (const resolve of resolved) resolve()
+    caughtUp?.resolve(undefined)
+    caughtUp = undefined
   }
 
   /** Whether something is under way with which connections break: once may be chance. */
@@ -199,7 +200,7 @@ export function createOutgoingQueue(
     },
     congested() {
       if (connection === undefined || waiting.length <= backlogLimit) return undefined
-      return new Promise((resolve) => caughtUp.push(resolve))
+      return (caughtUp ??= createDeferred()).promise
     },
     get waiting() {
       return waiting.length + sent.size

@@ -2,7 +2,7 @@ import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import type { Json } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import type { IsolateMessage } from '../../schema/worker/worker-protocol.ts'
-import { createDeferred, type Deferred } from './deferred.ts'
+import { createDeferred, type Deferred } from '../../base/time/deferred.ts'
 
 type Outcome = Extract<IsolateMessage, { kind: 'controlAnswered' }>['outcome']
 

@@ -17,7 +17,7 @@ import { createOperationDispatcher } from '../operations/operation-dispatcher.ts
 import type { WorkerSlot } from '../threads/worker-slot.ts'
 import { createControlRequests } from './control-requests.ts'
 import { createHookRequests } from './hook-requests.ts'
-import { createDeferred } from './deferred.ts'
+import { createDeferred } from '../../base/time/deferred.ts'
 import { loadTimeout, notRunning } from './failures.ts'
 import { createIsolateEnd, type IsolateLife } from './isolate-end.ts'
 import { createQuestionAnswers } from './question-answers.ts'
