@@ -12,9 +12,10 @@ import {
   StoreMissingError,
   StoreReplacedError,
   StoreUnreachableError,
+  storeGivenUp,
 } from '../store/store-errors.ts'
 import type { StreamReader } from '../store/stream-reader.ts'
-import { unlessAborted } from '../store/unless-aborted.ts'
+import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
 import { readLease, readSession } from './record-text.ts'
 import type { LeaseRecord, SessionRecord } from './records.ts'
@@ -126,6 +127,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
     const connection = await unlessAborted(
       closing.signal,
       connectStore(address, { reconnects: false, timeout: connectTimeout }),
+      storeGivenUp,
       hangUp,
     )
     const end = (): void => hangUp(connection)

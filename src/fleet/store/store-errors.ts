@@ -3,6 +3,11 @@ export class StoreUnreachableError extends Error {
   override readonly name: string = 'StoreUnreachableError'
 }
 
+/** Whoever waited for the store does so no longer. */
+export function storeGivenUp(): StoreUnreachableError {
+  return new StoreUnreachableError("The fleet's store is not waited for any longer.")
+}
+
 /** The store answers, and has no room: what was asked for was not done. It may be tried again when there is some. */
 export class StoreFullError extends StoreUnreachableError {
   override readonly name = 'StoreFullError'

@@ -1,4 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
+import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
@@ -80,7 +81,12 @@ export async function restoreMissingFiles(
     await writeDown('kept', { version, integrity })
     return
   }
-  const staged = await unlessAborted(signal, fetchFiles(context, id, version))
+  const staged = await unlessAborted(
+    signal,
+    fetchFiles(context, id, version),
+    () => new Error(String(signal.reason)),
+    (late) => late.discard(),
+  )
   try {
     const { manifest, indexVersion, repository, integrity } = staged
     await sharedFiles?.put(staged.contents.values())
@@ -109,23 +115,5 @@ async function fetchFiles(context: LifecycleContext, id: string, version: string
       error: messageOf(error),
     })
     return repositories.stage(from, identifier, { installed: version })
-  }
-}
-
-/** Rejects as soon as nobody waits any more; what arrives later is thrown away. */
-async function unlessAborted(signal: AbortSignal, fetching: Promise<StagedPlugin>): Promise<StagedPlugin> {
-  let stop = (): void => undefined
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(new Error(String(signal.reason)))
-  })
-  signal.addEventListener('abort', stop)
-  if (signal.aborted) stop()
-  try {
-    return await Promise.race([fetching, aborted])
-  } catch (error) {
-    if (signal.aborted) void fetching.then((staged) => staged.discard()).catch(() => undefined)
-    throw error
-  } finally {
-    signal.removeEventListener('abort', stop)
   }
 }

@@ -1,12 +1,11 @@
-import { StoreUnreachableError } from './store-errors.ts'
-
 /**
- * The same, but rejects with `StoreUnreachableError` as soon as nobody waits any more. `undo` gets what comes of the task
- * after that.
+ * The same, but rejects with what `givenUp` makes as soon as nobody waits any more. `undo` gets what comes of the task after
+ * that.
  */
 export function unlessAborted<T>(
   signal: AbortSignal | undefined,
   task: Promise<T>,
+  givenUp: () => Error,
   undo: (done: T) => unknown,
 ): Promise<T> {
   if (signal === undefined) return task
@@ -14,7 +13,7 @@ export function unlessAborted<T>(
     let isAborted = false
     function abort(): void {
       isAborted = true
-      reject(new StoreUnreachableError("The fleet's store is not waited for any longer."))
+      reject(givenUp())
     }
     signal.addEventListener('abort', abort)
     if (signal.aborted) abort()
