@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import { isIPv6 } from 'node:net'
 import { type ClientAddresses, createClientAddresses } from '../base/network/client-address.ts'
 import type { Clock } from '../base/time/clock.ts'
+import { urlHostOf } from '../base/network/loopback.ts'
 import { createGuessLimit, type GuessLimit } from '../base/network/guess-limit.ts'
 import type { Logger, LogLevel } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
@@ -158,7 +158,7 @@ export function createHttp(settings: HttpSettings): Http {
   }
 
   function baseUrl(): string {
-    return `${tls === undefined ? 'http' : 'https'}://${hostName(bind)}:${server.port}`
+    return `${tls === undefined ? 'http' : 'https'}://${urlHostOf(bind)}:${server.port}`
   }
 
   return {
@@ -181,11 +181,4 @@ export function createHttp(settings: HttpSettings): Http {
       await Promise.all([inspector.close(), server.close()])
     },
   }
-}
-
-/** A name under which the address can be called: "all addresses" is none. */
-function hostName(bind: string): string {
-  if (bind === '0.0.0.0') return '127.0.0.1'
-  if (bind === '::' || bind === '[::]') return '[::1]'
-  return isIPv6(bind) ? `[${bind}]` : bind
 }

@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http'
-import { createServer, type Server, Socket } from 'node:net'
+import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
 import type { ClientAddresses } from '../../base/network/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
+import { urlHostOf } from '../../base/network/loopback.ts'
 import { shortageOfFiles } from '../../base/network/open-files.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields, Logger } from '../../base/log/log.ts'
-import { Problem } from '../../base/problem.ts'
+import { Problem, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { packetBytesLimit, tcpKeepalive } from '../broker-limits.ts'
-import { isAddress, listenError, urlHost } from './listen-address.ts'
 import { limitPackets } from './packet-limit.ts'
 import { type Guesses, isFromPage } from './page-guesses.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
@@ -120,8 +120,8 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       return tcpServer?.listening === true
     },
     get url() {
-      const address = tcpServer?.address()
-      return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHost(bind)}:${isAddress(address) ? address.port : port}`
+      const address = tcpServer?.address() as AddressInfo | null | undefined
+      return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHostOf(bind)}:${address?.port ?? port}`
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       if (shut || tcpServer === undefined || isFull(socket)) {
@@ -150,4 +150,16 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       await stopped
     },
   }
+}
+
+/** One sentence for the person who starts the host: what is wrong, and which setting helps. */
+function listenError(error: unknown, bind: string, port: number): Error {
+  const code = systemErrorCode(error)
+  const sentence =
+    code === 'EADDRINUSE'
+      ? `MQTT port ${port} at ${bind} is in use: set HOST_MQTT_PORT to another one, or to 0 for any free port`
+      : code === 'EACCES'
+        ? `MQTT port ${port} at ${bind} needs privileges: set HOST_MQTT_PORT to one above 1023, or to 0 for any`
+        : `Cannot listen for MQTT at ${bind} (${code ?? String(error)}): set HOST_MQTT_BIND to an address of this machine`
+  return new Error(sentence, { cause: error })
 }
