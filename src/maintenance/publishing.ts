@@ -2,6 +2,7 @@ import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { createFile, type FileSystem, writeFileAtomically } from '../base/files/file-system.ts'
+import { privateFileMode, rightsOfOthers } from '../base/files/private-files.ts'
 import { hasGenuineComment, parseMinisign, signingTime } from '../base/keys/minisign.ts'
 import {
   makeSecretKey,
@@ -16,9 +17,6 @@ import { fillInIndex } from './fill-in-index.ts'
 
 /** The commands of those who publish plugins. Each answers what to tell its user, and throws one sentence. */
 
-const secretFileMode = 0o600
-/** Rights of the group and of everybody else. */
-const rightsOfOthers = 0o077
 /** What is published is for everybody to read. */
 const publicFileMode = 0o644
 /** Bytes; a key has a few hundred. */
@@ -29,7 +27,7 @@ export async function makeSigningKey(files: FileSystem, file: string): Promise<s
   const path = resolve(file)
   const { key, text } = makeSecretKey()
   try {
-    await createFile(files, path, text, secretFileMode)
+    await createFile(files, path, text, privateFileMode)
   } catch (error) {
     const code = systemErrorCode(error)
     if (code === 'EEXIST') {

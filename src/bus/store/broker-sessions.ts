@@ -34,8 +34,6 @@ export interface BrokerSessionsSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-export type BrokerSessions = ReturnType<typeof createBrokerSessions>
-
 /** What is kept for clients with `clean: false`, connected or not: their subscriptions, and messages not yet confirmed. */
 export function createBrokerSessions(settings: BrokerSessionsSettings) {
   const { root, isConnected, disk, warn } = settings

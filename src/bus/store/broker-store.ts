@@ -136,7 +136,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     retainedMatching: retained.matching,
     clientIsBack: (id: string): void => void unreleased.delete(id),
     clientHasGone,
-    /** See `BrokerSessions`; whose session ends with its connection confirms to nobody. */
+    /** See `createBrokerSessions`; whose session ends with its connection confirms to nobody. */
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
     /** What waits for the client and was never sent; it does not wait any more. */

@@ -46,7 +46,8 @@ export function decimalNumber(text: string): number | undefined {
   return Number.isFinite(number) ? number : undefined
 }
 
-const rangePattern = /^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$/
+/** A declared range, `<min>-<max>`: the two numbers. */
+export const rangePattern = /^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$/
 
 /** Characters of a refused value that the answer repeats. */
 const shownLength = 60

@@ -28,16 +28,12 @@ export type JournalEvent = Static<typeof JournalEventAnswer>
 /** A machine as XState takes it; only what the drawing needs. */
 export interface MachineDefinition {
   id: string
-  description?: string
-  initial?: string
   on?: Record<string, TransitionDefinition | TransitionDefinition[]>
   states: Record<string, StateDefinition>
 }
 
 interface StateDefinition {
-  description?: string
   on?: Record<string, TransitionDefinition | TransitionDefinition[]>
 }
 
-export type TransitionDefinition =
-  string | { target?: string; guard?: string; actions?: string | string[]; description?: string }
+export type TransitionDefinition = string | { target?: string }

@@ -134,8 +134,8 @@ export function inputText(value: unknown): string {
   return value === null || value === undefined ? '' : valueText(value)
 }
 
-export function countOf(count: number, one: string, many = `${one}s`): string {
-  return `${count} ${count === 1 ? one : many}`
+export function countOf(count: number, one: string): string {
+  return `${count} ${one}${count === 1 ? '' : 's'}`
 }
 
 export function megabytes(bytes: number): string {

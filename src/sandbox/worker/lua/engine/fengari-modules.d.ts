@@ -91,7 +91,6 @@ declare module 'fengari/src/ltable.js' {
     luaH_get(L: State, table: RawTable, key: TaggedValue): TaggedValue
     luaH_getint(table: RawTable, key: number): TaggedValue
     luaH_setint(table: RawTable, key: number, value: TaggedValue): void
-    luaH_setfrom(L: State, table: RawTable, key: TaggedValue, value: TaggedValue): void
     luaH_getn(table: RawTable): number
     invalidateTMcache(table: RawTable): void
   }
@@ -135,10 +134,8 @@ declare module 'fengari/src/lua.js' {
     LUA_YIELD: number
     LUA_ERRRUN: number
     LUA_MULTRET: number
-    LUA_MINSTACK: number
     LUA_OPLT: number
     LUA_MASKCOUNT: number
-    LUA_TNONE: number
     LUA_TNIL: number
     LUA_TBOOLEAN: number
     LUA_TLIGHTUSERDATA: number
@@ -148,7 +145,6 @@ declare module 'fengari/src/lua.js' {
     LUA_TFUNCTION: number
     lua_Debug: new () => Activation
     lua_atnativeerror(L: State, handler: RawFunction): void
-    lua_call(L: State, argumentCount: number, resultCount: number): void
     lua_callk(
       L: State,
       argumentCount: number,
@@ -157,15 +153,12 @@ declare module 'fengari/src/lua.js' {
       continuation: Continuation,
     ): void
     lua_checkstack(L: State, slots: number): boolean
-    lua_close(L: State): void
     lua_concat(L: State, count: number): void
     lua_createtable(L: State, arrayCount: number, recordCount: number): void
     lua_error(L: State): never
-    lua_getglobal(L: State, name: Uint8Array): number
     lua_getfield(L: State, index: number, key: Uint8Array): number
     lua_geti(L: State, index: number, key: number): number
     lua_getinfo(L: State, what: Uint8Array, activation: Activation): number
-    lua_getmetatable(L: State, index: number): boolean
     lua_getstack(L: State, level: number, activation: Activation): number
     lua_gettable(L: State, index: number): number
     lua_gettop(L: State): number
@@ -194,8 +187,6 @@ declare module 'fengari/src/lua.js' {
     lua_pushthread(L: State): boolean
     lua_pushstring(L: State, bytes: Uint8Array): void
     lua_pushvalue(L: State, index: number): void
-    lua_rawequal(L: State, first: number, second: number): boolean
-    lua_remove(L: State, index: number): void
     lua_resume(L: State, from: State | null, argumentCount: number): number
     lua_rotate(L: State, index: number, count: number): void
     lua_setfield(L: State, index: number, key: Uint8Array): void

@@ -88,8 +88,6 @@ export interface GlobalState {
   afterCalls?: (L: LuaState) => number
   /** Metatables that all values of a type have, by type. */
   mt: (RawTable | null | undefined)[]
-  /** The names of metamethods. */
-  tmname: LuaString[]
   /** Not fengari's: see `shared-functions.ts`. */
   implementations?: Map<RawFunction, RawFunction>
 }

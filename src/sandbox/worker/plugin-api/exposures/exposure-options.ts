@@ -1,3 +1,4 @@
+import { rangePattern } from '../../../../schema/plugin/control-value.ts'
 import { choiceNames, deviceIdPattern, stateClasses } from '../../../../schema/plugin/exposed-components.ts'
 import type { ExposedDevice, Exposure } from '../../../../schema/plugin/exposure.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
@@ -10,8 +11,6 @@ import type { ExposedType } from './exposure-type.ts'
 export const exposureTextLimit = 128
 /** Values of a select, or types of an event. */
 export const exposureOptionsLimit = 200
-
-const rangePattern = /^(-?\d+(?:\.\d+)?)-(-?\d+(?:\.\d+)?)$/
 
 /** What does not change of an exposure: what the options say, the type implies, or the manifest declares. */
 export type ExposureDescription = Omit<Exposure, 'component' | 'features' | 'writable'>
