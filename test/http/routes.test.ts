@@ -321,6 +321,7 @@ test('history is read whole, page by page, by plugin, and as the state at any ev
       },
     ],
   )
+  assert.equal((await host.request('GET', '/api/history/99999/state')).body.code, 'not_found')
 })
 
 test('repositories are added, listed and removed', async () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { appendFile, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { connectAsync } from 'mqtt'
 import { silentLogger } from '../../src/base/log/log.ts'
+import { connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { command, logMessages, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
@@ -557,35 +557,12 @@ test('commands for one plugin run one after another, and for several side by sid
   assert.equal((await types(host, 'hello')).at(-1), 'PluginLoaded running http')
 })
 
-test('the state at every number of the journal can be asked for', async (context) => {
-  const host = await startHostFor(context)
-  await install(host, 'hello')
-  const seq = host.host.lifecycle.lastSeq
-  await command(host, 'hello/toggle')
-  const { body } = await host.request('GET', `/api/history/${seq}/state`)
-  assert.deepEqual(body, {
-    seq,
-    plugins: [
-      {
-        id: '@fixtures/hello',
-        state: 'installed',
-        enabled: false,
-        version: '1.0.0',
-        revision: 2,
-        error: null,
-      },
-    ],
-  })
-  assert.equal((await host.request('GET', '/api/history/99999/state')).body.code, 'not_found')
-})
-
 test('nothing retained of a plugin is left after it was disabled', async (context) => {
   const host = await startHostFor(context)
   await install(host, 'demo')
   await command(host, 'demo/toggle')
   await command(host, 'demo/toggle')
-  const client = await connectAsync(host.mqttUrl)
-  context.after(() => client.endAsync(true))
+  const client = await connect(context, host.mqttUrl)
   const retained: string[] = []
   client.on('message', (topic) => void retained.push(topic))
   await client.subscribeAsync('host/#')

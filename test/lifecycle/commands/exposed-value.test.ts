@@ -4,13 +4,8 @@ import type { Json } from '../../../src/base/text/json.ts'
 import { Problem } from '../../../src/base/problem.ts'
 import { checkExposedControl, checkExposedValue } from '../../../src/lifecycle/commands/exposed-value.ts'
 import { exposedValueFromText } from '../../../src/mqtt-api/value-from-text.ts'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/plugin/exposure.ts'
-
-function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
-  const features = Object.keys(featuresOf(component))
-  const writable = features.filter((feature) => featuresOf(component)[feature]?.commanded)
-  return { component, type: component, name: 'It', features, writable, ...more }
-}
+import type { Exposure } from '../../../src/schema/plugin/exposure.ts'
+import { exposed } from '../../helpers/exposed.ts'
 
 /** What the plugin gets of a message, or the code of the refusal. */
 function taken(exposure: Exposure, feature: string, text: string): Json {

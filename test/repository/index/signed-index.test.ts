@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
+import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { newKey, signedTree, withSignature } from '../../helpers/signed-repository.ts'
@@ -204,13 +205,16 @@ test('an index that is replaced between it and its signature is fetched once mor
   }
 })
 
+/** Answers that it has not changed, to whoever has it. */
+const serveUnchanged: RequestListener = (request, response) => {
+  if (request.headers['if-none-match'] === '"one"') return void response.writeHead(304).end()
+  response.setHeader('etag', '"one"')
+  serve(signed)(request, response)
+}
+
 test('an index that has not changed needs no second look at its signature', async (context) => {
   const { catalog, clock } = await createStage(context)
-  const server = await startServer(context, (request, response) => {
-    if (request.headers['if-none-match'] === '"one"') return void response.writeHead(304).end()
-    response.setHeader('etag', '"one"')
-    serve(signed)(request, response)
-  })
+  const server = await startServer(context, serveUnchanged)
   const repository = { ...pinned, url: server.url }
   await catalog.index(repository)
   clock.advance(60_000)
@@ -224,11 +228,7 @@ test('an index that has not changed needs no second look at its signature', asyn
 
 test('what was read with one key, or with none, does not count for another', async (context) => {
   const { catalog } = await createStage(context)
-  const server = await startServer(context, (request, response) => {
-    if (request.headers['if-none-match'] === '"one"') return void response.writeHead(304).end()
-    response.setHeader('etag', '"one"')
-    serve(signed)(request, response)
-  })
+  const server = await startServer(context, serveUnchanged)
   const open = { name: 'r', url: server.url }
   const rightly = { ...open, publicKey }
   const wrongly = { ...open, publicKey: other.public.text }

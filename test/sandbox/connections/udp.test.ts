@@ -17,6 +17,13 @@ async function open(t: TestContext, options: { multicast?: boolean } = {}): Prom
   return socket
 }
 
+/** Prints the port of the plugin's socket as soon as it has one. */
+const tellPort = `
+  local function tell()
+    if socket:port() then print("port " .. socket:port()) else plugin:setTimeout(5, tell) end
+  end
+  tell()`
+
 test('§15 datagrams go out and come in, each whole and with where it is from', async (t) => {
   const peer = await open(t)
   peer.on('message', (data, { port }) => {
@@ -62,10 +69,7 @@ test('§15 a socket hears the groups that it has joined, on loopback too', async
       plugin:onInit(function()
         local socket = plugin:udpSocket({ multicast = { "239.255.77.1", "239.255.77.2" } })
         socket:onMessage(function(data) print(data) end)
-        local function tell()
-          if socket:port() then print("port " .. socket:port()) else plugin:setTimeout(5, tell) end
-        end
-        tell()
+        ${tellPort}
       end)
     `),
     async ({ recorder, outside }) => {
@@ -206,10 +210,7 @@ test('§15 datagrams that a busy plugin does not take are dropped, and the log s
           if first then local stop = os.clock() + 1 while os.clock() < stop do end end
           first = false
         end)
-        local function tell()
-          if socket:port() then print("port " .. socket:port()) else plugin:setTimeout(5, tell) end
-        end
-        tell()
+        ${tellPort}
       end)
     `),
     async ({ recorder, outside }) => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ExposedComponent, type Exposure, featuresOf } from '../../../src/schema/plugin/exposure.ts'
+import type { Exposure } from '../../../src/schema/plugin/exposure.ts'
 import {
   featureName,
   inputOf,
@@ -10,12 +10,7 @@ import {
   unitOf,
 } from '../../../src/web/plugin/exposed-feature.ts'
 import { dateTimeOf } from '../../../src/web/base/words.ts'
-
-function exposed(component: ExposedComponent, more: Partial<Exposure> = {}): Exposure {
-  const features = Object.keys(featuresOf(component))
-  const writable = features.filter((feature) => featuresOf(component)[feature]?.commanded)
-  return { component, type: component, name: 'It', features, writable, ...more }
-}
+import { exposed } from '../../helpers/exposed.ts'
 
 const options = ['one', 'two']
 
