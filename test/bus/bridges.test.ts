@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collectFromBus, connect, createRecordingLogger, startBus, textOf } from './bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from './mosquitto.ts'
 
 test(
   'A command that a bridged Mosquitto has retained is not carried out, for it comes again with each connection',
@@ -11,14 +11,13 @@ test(
     const bus = await startBus(t, { logger })
     const atHost = await collectFromBus(bus, 'host/request/+')
     const atDoor = await collectFromBus(bus, 'door/+')
-    const mosquitto = await createMosquitto(t, [
+    const mosquitto = await startMosquitto(t, [
       'allow_anonymous true',
       'connection lupine',
       `address ${new URL(bus.url).host}`,
       'topic host/request/+ out 1',
       'topic door/+ out 1',
     ])
-    await mosquitto.start()
     const client = await connect(t, mosquitto.url)
     await client.publishAsync('host/request/toggle', 'retained', { qos: 1, retain: true })
     await client.publishAsync('host/request/reload', 'retained', { qos: 1, retain: true })

@@ -1,5 +1,4 @@
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import { systemClock } from '../../src/base/time/clock.ts'
@@ -8,6 +7,7 @@ import { type LogFields, type Logger, silentLogger } from '../../src/base/log/lo
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
 import { refuseConnection } from '../../src/http/answers/problem-answer.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
+import { listen } from '../helpers/listen.ts'
 
 /** A bus on a free port with the root `host`, closed after the test. */
 export async function startBus(context: TestContext, settings: Partial<EmbeddedBusSettings> = {}) {
@@ -114,9 +114,9 @@ export async function startUpgradeServer(
       refuseConnection(socket, problemDocument(error, request.url), systemClock)
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   context.after(() => new Promise((resolve) => server.close(resolve)))
-  return `ws://127.0.0.1:${(server.address() as AddressInfo).port}/mqtt`
+  return `ws://127.0.0.1:${port}/mqtt`
 }
 
 export type Way = 'TCP' | 'WebSocket'

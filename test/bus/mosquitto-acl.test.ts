@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { collect, connect, lines } from './bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from './mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from './mosquitto.ts'
 
 const acl = join(import.meta.dirname, '..', '..', 'docker', 'mosquitto.acl')
 
@@ -10,8 +10,7 @@ test(
   'With the rules for Mosquitto a client sends commands to the host and sets things, but reads no command of another',
   { skip: mosquittoMissing },
   async (t) => {
-    const mosquitto = await createMosquitto(t, ['allow_anonymous true', `acl_file ${acl}`])
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(t, ['allow_anonymous true', `acl_file ${acl}`])
     const host = await connect(t, mosquitto.url, { username: 'lupine' })
     const client = await connect(t, mosquitto.url, { username: 'client' })
     const [atHost, atClient] = [collect(host), collect(client)]

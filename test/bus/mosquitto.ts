@@ -63,3 +63,10 @@ export async function createMosquitto(
   })
   return mosquitto
 }
+
+/** The same, started. */
+export async function startMosquitto(context: TestContext, lines?: string[]): Promise<Mosquitto> {
+  const mosquitto = await createMosquitto(context, lines)
+  await mosquitto.start()
+  return mosquitto
+}

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import mqtt from 'mqtt'
+import { connect } from '../bus/bus-fixture.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 import { blocks } from './guide.ts'
 
@@ -33,8 +33,7 @@ test('the first plugin of the guide does what the guide shows', { timeout }, asy
   await post('/api/plugins/install', { fullId: '@my-plugins/greeter' })
   assert.equal((await post('/api/plugins/greeter/toggle', { enabled: true })).state, 'running')
 
-  const client = await mqtt.connectAsync(host.mqttUrl)
-  context.after(() => client.endAsync(true))
+  const client = await connect(context, host.mqttUrl)
   // What mosquitto_sub -v shows, as far as the guide shows it, in any order.
   const expected = new Set(
     blocks('')

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import mqtt from 'mqtt'
 import { WebSocketServer } from 'ws'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { createNextTime } from '../../src/lifecycle/triggers/next-time.ts'
 import type { Schedule } from '../../src/schema/outside/trigger.ts'
+import { connect } from '../bus/bus-fixture.ts'
 import { createSerialPair } from '../helpers/serial-pair.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -73,8 +73,7 @@ async function run(
     assert.equal(state, 'running', JSON.stringify(error))
     assert.deepEqual(warnings, [])
   }
-  const client = await mqtt.connectAsync(host.mqttUrl)
-  context.after(() => client.endAsync(true))
+  const client = await connect(context, host.mqttUrl)
   const get = (what: string): Promise<any> => ask('GET', `/api/plugins/${recipe.id}/${what}`)
   return {
     host,

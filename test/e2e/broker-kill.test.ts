@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connectAsync } from 'mqtt'
-import { collect, connectListening, lines } from '../bus/bus-fixture.ts'
+import { collect, connect, connectListening, lines } from '../bus/bus-fixture.ts'
 import { untilOnDisk } from '../bus/kept-bus.ts'
 import { launchHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -27,8 +27,7 @@ test('kill -9 of a host: what its broker had acknowledged is there again, for ne
   const url = String((await second.ready).mqtt)
   const back = connectListening(context, url, { clientId: 'away', clean: false })
   assert.deepEqual(lines(await back.received.take(2)), ['house/one 1', 'house/two 2'])
-  const fresh = await connectAsync(url, { reconnectPeriod: 0 })
-  context.after(() => fresh.endAsync(true))
+  const fresh = await connect(context, url)
   const received = collect(fresh)
   await fresh.subscribeAsync('homeassistant/+/lamp/config', { qos: 1 })
   assert.deepEqual(lines(await received.take(1)), ['homeassistant/light/lamp/config {"name":"lamp"}'])
@@ -55,8 +54,7 @@ test('where the database has no binary, the broker goes on in memory, and log an
   context.after(() => host.stop('SIGKILL'))
   const { mqtt, http } = await host.ready
   const told = host.said('The broker keeps everything in memory only: a restart forgets it')
-  const client = await connectAsync(String(mqtt), { reconnectPeriod: 0 })
-  context.after(() => client.endAsync(true))
+  const client = await connect(context, String(mqtt))
   await client.publishAsync('kept', 'as long as it runs', { qos: 1, retain: true })
   assert.equal((await told).level, 'error')
   const answer = await fetch(`${String(http)}/readyz`)

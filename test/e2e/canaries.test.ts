@@ -3,13 +3,13 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connectAsync } from 'mqtt'
 import { WebSocket } from 'ws'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { programPath } from '../helpers/host-process.ts'
+import { listen } from '../helpers/listen.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 /**
@@ -86,10 +86,9 @@ async function serveRepository(context: TestContext, folder: string): Promise<st
       () => response.writeHead(404).end(),
     )
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(server)
   context.after(() => server.close())
-  return `http://me:${canaries.repository}@127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://me:${canaries.repository}@127.0.0.1:${port}`
 }
 
 interface Running {

@@ -10,6 +10,7 @@ import { type TestContext, test } from 'node:test'
 import { directoryWithPlugin } from '../helpers/data-directory.ts'
 import { freePort } from '../helpers/free-port.ts'
 import { programPath, runProgram, startHostProcess } from '../helpers/host-process.ts'
+import { listen } from '../helpers/listen.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { until } from '../helpers/until.ts'
 
@@ -17,8 +18,7 @@ import { until } from '../helpers/until.ts'
 async function takenPort(context: TestContext): Promise<number> {
   const server = createServer()
   context.after(() => server.close())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  await listen(server)
   const address = server.address()
   assert.ok(typeof address === 'object' && address !== null)
   return address.port

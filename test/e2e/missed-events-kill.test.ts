@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../bus/mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { launchHostProcess } from '../helpers/host-process.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -12,8 +12,7 @@ test(
   { skip: mosquittoMissing },
   async (context) => {
     const directory = await temporaryDirectory(context)
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const way = await createTcpProxy(context, mosquitto.url)
     const received = collect(await connect(context, mosquitto.url).then(listening))
     const numbers = (): number[] => received.all.map(({ text }) => JSON.parse(text).seq)

@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { traceMainThread } from '../helpers/main-thread.ts'
-import { lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { hostWithLamp, lamp, options, useBrowser } from './web-fixture.ts'
 
 /** The pages of a host with much to do. */
 
@@ -33,8 +33,7 @@ const framesWatched = 120
 
 /** A host on which one plugin is busy, and a page that believes that there are 499 more. */
 async function busyPage(context: TestContext) {
-  const host = await lampHost(context, { plugins: [busyPlugin, lampPlugin] })
-  await runningLamp(host)
+  const host = await hostWithLamp(context, { plugins: [busyPlugin, lampPlugin] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/busy' } })
   const { body } = await host.request('POST', '/api/plugins/busy/toggle', { body: { enabled: true } })
   const { page } = await lampPage(context, host)

@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import mqtt from 'mqtt'
+import { connect } from '../bus/bus-fixture.ts'
 import { assertAccessible } from '../helpers/browser.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { until } from '../helpers/until.ts'
 import {
   heading,
+  hostWithLamp,
   lamp,
   lampHost,
   logIn,
   options,
   run,
-  runningLamp,
   token,
   useBrowser,
 } from './web-fixture.ts'
@@ -46,8 +46,7 @@ end)`,
 test('values are those of the host again after a break in which they changed', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter], settings: { token } })
   await run(host, '@fixtures/meter')
-  const client = await mqtt.connectAsync(host.mqttUrl, { username: 'test', password: token })
-  context.after(() => client.endAsync())
+  const client = await connect(context, host.mqttUrl, { username: 'test', password: token })
   const proxy = await createTcpProxy(context, host.url)
   const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
   await page.goto('/plugins')
@@ -75,8 +74,7 @@ test(
   'a connection that was forgotten on the way is noticed, and what happened meanwhile is shown',
   options,
   async (context) => {
-    const host = await lampHost(context, { settings: { token } })
-    await runningLamp(host)
+    const host = await hostWithLamp(context, { settings: { token } })
     const proxy = await createTcpProxy(context, host.url)
     const { page } = await open(context, host)
     await page.clock.install({ time: '2026-01-05T10:00:00' })
@@ -122,8 +120,7 @@ test('a stream that does not begin is begun anew before long', options, async (c
 test('what a plugin adds later is there without a reload', options, async (context) => {
   const host = await lampHost(context, { plugins: [meter] })
   await run(host, '@fixtures/meter')
-  const client = await mqtt.connectAsync(host.mqttUrl)
-  context.after(() => client.endAsync())
+  const client = await connect(context, host.mqttUrl)
   const { page } = await open(context, host)
   await page.goto('/plugins/@fixtures/meter/controls')
   await page.getByText('Live', { exact: true }).waitFor()
@@ -146,8 +143,7 @@ test(
   async (context) => {
     const host = await lampHost(context, { plugins: [meter] })
     await run(host, '@fixtures/meter')
-    const client = await mqtt.connectAsync(host.mqttUrl)
-    context.after(() => client.endAsync())
+    const client = await connect(context, host.mqttUrl)
     const { page } = await open(context, host)
     await page.goto('/plugins/@fixtures/meter')
     const held = page.locator('section', { has: page.getByRole('heading', { name: 'What it holds now' }) })
@@ -159,8 +155,7 @@ test(
 )
 
 test('a login that has run out is asked for again, and nothing typed is lost', options, async (context) => {
-  const host = await lampHost(context, { settings: { token } })
-  await runningLamp(host)
+  const host = await hostWithLamp(context, { settings: { token } })
   const proxy = await createTcpProxy(context, host.url)
   const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
   await page.goto(`/plugins/${lamp}/settings`)
@@ -177,8 +172,7 @@ test('a login that has run out is asked for again, and nothing typed is lost', o
 })
 
 test('a page that is older than its host says so, and is loaded anew', options, async (context) => {
-  const host = await lampHost(context, { settings: { token } })
-  await runningLamp(host)
+  const host = await hostWithLamp(context, { settings: { token } })
   const proxy = await createTcpProxy(context, host.url)
   const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
   await page.goto(`/plugins/${lamp}/settings`)
@@ -234,8 +228,7 @@ end)`,
 })
 
 test('a line of the log that is not from today says the day', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   const year = String(new Date().getFullYear())
   // For the page it is three days later.

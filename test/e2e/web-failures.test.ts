@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../helpers/until.ts'
-import { heading, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { heading, hostWithLamp, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
 
 /** What a page says of something that it cannot read, and what it does about it. */
 
@@ -73,8 +73,7 @@ test(
   'what cannot be read is not told as missing, and is read again when asked for',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page } = await open(context, host)
     for (const [name, address, nothing, content] of tabs) {
       await page.goto(`/plugins/${lamp}/limits`)
@@ -92,8 +91,7 @@ test(
   'the page of a plugin says when the plugins cannot be read, and has them when they can',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page } = await open(context, host)
     const mend = await failing(page, /\/api\/plugins$/)
     await page.goto(`/plugins/${lamp}`)
@@ -105,8 +103,7 @@ test(
 )
 
 test('what may happen to a plugin is told, or why that is not known', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}`)
   await page.getByText('Live', { exact: true }).waitFor()
@@ -174,8 +171,7 @@ for (const [address, what] of [
     `a page listens to the host while ${what} cannot be read, and goes on when it can`,
     options,
     async (context) => {
-      const host = await lampHost(context)
-      await runningLamp(host)
+      const host = await hostWithLamp(context)
       const { page } = await open(context, host)
       await page.clock.install()
       const mend = await failing(page, address)

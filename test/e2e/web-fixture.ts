@@ -61,6 +61,13 @@ export async function runningLamp(host: TestHost): Promise<void> {
   await switchOn(host, lamp)
 }
 
+/** A host on which the lamp runs. */
+export async function hostWithLamp(context: TestContext, more?: TestHostOptions): Promise<TestHost> {
+  const host = await lampHost(context, more)
+  await runningLamp(host)
+  return host
+}
+
 /** Of a host that asks for one. */
 export const token = 'a-long-token-for-this-test-alone'
 

@@ -5,17 +5,7 @@ import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
 import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
 import { createFakeFleet, fleetHostNamed } from '../helpers/fake-fleet.ts'
 import { startHttp } from '../http/http-over.ts'
-import {
-  heading,
-  install,
-  lamp,
-  lampHost,
-  nameOf,
-  options,
-  run,
-  runningLamp,
-  useBrowser,
-} from './web-fixture.ts'
+import { heading, hostWithLamp, install, lamp, nameOf, options, run, useBrowser } from './web-fixture.ts'
 
 /** The pages of a host of a fleet, in a real browser. The plugins are real; the other hosts are a table of the test. */
 
@@ -28,8 +18,7 @@ const views: View[] = [
 ]
 
 async function fleetOf(context: TestContext) {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   await run(host, demo)
   await install(host, hello)
   const { lifecycle } = host.host
@@ -194,8 +183,7 @@ test('what is asked of a plugin while it moves is asked again', options, async (
 })
 
 test('a host that works by itself shows nothing of a fleet', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page, faults } = await open(context, host)
   await page.goto(`/plugins/${lamp}`)
   await page.getByRole('heading', { name: 'What it holds now' }).waitFor()

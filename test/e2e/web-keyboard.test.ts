@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../helpers/until.ts'
-import { lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { hostWithLamp, options, useBrowser } from './web-fixture.ts'
 
 /** The keyboard stays where it was, whatever becomes of what was pressed. */
 
@@ -17,8 +17,7 @@ test(
   'a switch can be pressed again by the keyboard when its plugin has stopped',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page, faults } = await open(context, host)
     let answer = (): void => undefined
     await page.route(/\/toggle$/, async (route) => {

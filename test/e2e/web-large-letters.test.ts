@@ -2,14 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openWindow } from '../helpers/browser-window.ts'
 import { assertFitsWidth } from '../helpers/browser.ts'
-import { lamp, lampHost, options, runningLamp } from './web-fixture.ts'
+import { hostWithLamp, lamp, options } from './web-fixture.ts'
 
 test(
   'who has set larger letters in the browser reads the pages with them, on a phone as well',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const window = await openWindow(context, { webkit: { webprefs: { default_font_size: 32 } } })
     const page = await window.newPage()
     for (const width of [390, 1440]) {

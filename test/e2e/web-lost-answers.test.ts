@@ -1,18 +1,19 @@
 import assert from 'node:assert/strict'
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
+import { listen } from '../helpers/listen.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import {
   heading,
+  hostWithLamp,
   lamp,
   lampHost,
   logIn,
   losingFirst,
   options,
-  runningLamp,
   token,
   useBrowser,
 } from './web-fixture.ts'
@@ -85,8 +86,7 @@ test(
 )
 
 test('settings whose answer is lost are saved, and the page says so', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/settings`)
   await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
@@ -103,8 +103,7 @@ test('settings whose answer is lost are saved, and the page says so', options, a
 })
 
 test('limits and an uninstallation whose answer is lost are told as done', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/limits`)
   await page.getByLabel('timers', { exact: false }).first().fill('7')
@@ -122,8 +121,7 @@ test('limits and an uninstallation whose answer is lost are told as done', optio
 })
 
 test('a change whose reading is lost on the way is read again', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/settings`)
   await page.getByText('Live', { exact: true }).waitFor()
@@ -142,8 +140,7 @@ test(
   'a look at the host that is lost is not the last one, and nothing that anybody has to do something about',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page } = await open(context, host)
     await page.clock.install()
     await page.goto(`/plugins/${lamp}/events`)
@@ -175,8 +172,7 @@ test(
 )
 
 test('a restart of the host leaves no notice behind', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto('/plugins')
   await page.getByText('Live', { exact: true }).waitFor()
@@ -210,12 +206,12 @@ async function breakingWay(context: TestContext, host: TestHost, words: string):
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const ownPort = await listen(server)
   context.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${ownPort}`
 }
 
 test('an answer that breaks off in the middle is told in words, and read again', options, async (context) => {

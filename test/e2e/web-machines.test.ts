@@ -4,7 +4,7 @@ import { openTestHost, type TestHost } from '../helpers/test-host.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { install, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { hostWithLamp, install, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 
@@ -101,8 +101,7 @@ test(
 )
 
 test('what is searched in a log and in events stands in the address', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/logs?q=shining&level=warn`)
   await page.getByText('No line fits.').waitFor()

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
 import { openWindow } from '../helpers/browser-window.ts'
-import { lamp, lampHost, options, runningLamp, token } from './web-fixture.ts'
+import { hostWithLamp, lamp, lampHost, options, token } from './web-fixture.ts'
 
 /** The pages in a browser where somebody has all cookies blocked: it keeps nothing, and throws where a page asks for its storage. */
 
@@ -21,8 +21,7 @@ async function openTab(context: TestContext): Promise<Page> {
 }
 
 test('a browser that keeps nothing shows the pages, and takes settings', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const page = await openTab(context)
   await page.goto(`${host.url}/plugins/${lamp}/settings`)
   await assert.rejects(page.evaluate('localStorage.length'), /denied/)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { webAssets } from '../../src/http/answers/web-assets.ts'
 import { until } from '../helpers/until.ts'
-import { heading, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { heading, hostWithLamp, options, useBrowser } from './web-fixture.ts'
 
 /** The pages in the oldest browsers that they are for: Safari 16.4, Firefox 115, Chrome 111 (`src/web/esbuild.json`). */
 
@@ -32,8 +32,7 @@ const tabs = ['Settings', 'Objects', 'Events', 'Logs', 'Documents', 'Limits', 'H
 const pages = ['Catalog', 'Machines', 'History', 'Repositories', 'System', 'Plugins']
 
 test('what such a browser lacks is needed by no page', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page, faults } = await open(context, host)
   const go = (links: string, name: string): Promise<void> =>
     page.getByRole('navigation', { name: links }).getByRole('link', { name, exact: true }).click()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { hostWithLamp, lamp, options, useBrowser } from './web-fixture.ts'
 
 /** Two people who change the same plugin, one of them on a page that has not heard of the other. */
 
@@ -22,8 +22,7 @@ test(
   'settings that somebody else has saved are not overwritten by a page that has not heard of it',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page } = await open(context, host)
     await page.goto(`/plugins/${lamp}/settings`)
     await page.getByText('Live', { exact: true }).waitFor()
@@ -49,8 +48,7 @@ test(
   'limits that somebody else has set are not overwritten by a page that has not heard of it',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const { page } = await open(context, host)
     await page.goto(`/plugins/${lamp}/limits`)
     await page.getByText('Live', { exact: true }).waitFor()
@@ -69,8 +67,7 @@ test(
 )
 
 test('a plugin that was only loaded again meanwhile takes its settings at once', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/settings`)
   await page.getByText('Live', { exact: true }).waitFor()

@@ -8,6 +8,7 @@ import type { TestHost } from '../helpers/test-host.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import {
   heading,
+  hostWithLamp,
   lamp,
   lampHost,
   nameOf,
@@ -116,8 +117,7 @@ test(
   'every version that is kept can be gone back to, with the settings that it had',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     await publish(host, '1.1.0')
     await post(host, 'lamp/update')
     await post(host, 'lamp/config', { config: { room: 'attic' } })
@@ -229,8 +229,7 @@ for (const view of views) {
     `limits are checked while they are typed, saved, and taken back (${nameOf(view)})`,
     options,
     async (context) => {
-      const host = await lampHost(context)
-      await runningLamp(host)
+      const host = await hostWithLamp(context)
       const { page, faults } = await lampPage(context, host, view)
       await page.goto(`/plugins/${lamp}/limits`)
       await heading(page, 'Lamp').waitFor()
@@ -270,8 +269,7 @@ test(
   'the picture of a machine fits into its panel, with letters that can be read',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     // A screen of 1280 pixels beside a scroll bar, which a browser without a window does not show.
     const { page } = await lampPage(context, host, { theme: 'light', width: 1264 })
     for (const path of [`/machines/plugin-lifecycle?plugin=${lamp}`, '/machines/host']) {

@@ -4,7 +4,16 @@ import type { BrowserContext, Locator, Page } from 'playwright-core'
 import { openWindow, plainName } from '../helpers/browser-window.ts'
 import type { TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
-import { hostWithFixedPort, lamp, lampHost, logIn, options, runningLamp, token } from './web-fixture.ts'
+import {
+  hostWithFixedPort,
+  hostWithLamp,
+  lamp,
+  lampHost,
+  logIn,
+  options,
+  runningLamp,
+  token,
+} from './web-fixture.ts'
 
 /**
  * Many tabs of one browser, with pages of one host. A browser opens six connections to a host, for all its tabs together,
@@ -75,8 +84,7 @@ test(
   'eight tabs all load, over plain HTTP too, and each shows how things stand when it is looked at',
   options,
   async (context) => {
-    const host = await lampHost(context, { settings: { token } })
-    await runningLamp(host)
+    const host = await hostWithLamp(context, { settings: { token } })
     const base = `http://${plainName}:${new URL(host.url).port}`
     const window = await openWindow(context)
     const first = await window.newPage()
@@ -112,8 +120,7 @@ test(
 )
 
 test('tabs that are opened behind the one that is seen all load', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const window = await openWindow(context)
   const [front] = await openTabs(window, host.url, ['/plugins'])
   assert.ok(front !== undefined)
@@ -156,8 +163,7 @@ test(
   'what is typed in a tab that gives its stream up can be saved when one comes back',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const window = await openWindow(context)
     const [settings] = await openTabs(window, host.url, [`/plugins/${lamp}/settings`])
     assert.ok(settings !== undefined)
@@ -179,8 +185,7 @@ test(
 )
 
 test('a tab that had given its stream up says when its login has ended', options, async (context) => {
-  const host = await lampHost(context, { settings: { token } })
-  await runningLamp(host)
+  const host = await hostWithLamp(context, { settings: { token } })
   const window = await openWindow(context)
   const forgotten = await window.newPage()
   await forgotten.goto(`${host.url}/plugins`)
@@ -216,8 +221,7 @@ test('who has logged in at one tab is not asked by the others', options, async (
 })
 
 test('a tab goes on collecting what plugins emit while two others are used', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const window = await openWindow(context)
   const [events, controls, third] = await openTabs(window, host.url, [
     `/plugins/${lamp}/events`,
@@ -240,8 +244,7 @@ test('a tab goes on collecting what plugins emit while two others are used', opt
 })
 
 test('a tab says from when to when it did not hear what plugins emitted', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { forgotten } = await forgottenTab(context, host, `/plugins/${lamp}/events`)
   const gap = forgotten.getByText('This page was not connected from')
   assert.equal(await gap.count(), 0)
@@ -251,8 +254,7 @@ test('a tab says from when to when it did not hear what plugins emitted', option
 })
 
 test('a tab that the browser freezes leaves its connection to others', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const window = await openWindow(context)
   const [frozen, other] = await openTabs(window, host.url, [`/plugins/${lamp}`, '/plugins'])
   assert.ok(frozen !== undefined && other !== undefined)
@@ -270,8 +272,7 @@ test(
   'a page that comes back by the button of the browser follows the host again',
   options,
   async (context) => {
-    const host = await lampHost(context)
-    await runningLamp(host)
+    const host = await hostWithLamp(context)
     const window = await openWindow(context)
     const [page] = await openTabs(window, host.url, [`/plugins/${lamp}`])
     assert.ok(page !== undefined)

@@ -8,8 +8,9 @@ import { lampPlugin } from '../helpers/lamp-plugin.ts'
 import { until } from '../helpers/until.ts'
 import {
   heading,
-  install,
   hostWithFixedPort,
+  hostWithLamp,
+  install,
   lamp,
   lampHost,
   logIn,
@@ -148,8 +149,7 @@ for (const view of views) {
 }
 
 test('what an installation or an update brings is told before it is done', options, async (context) => {
-  const host = await lampHost(context)
-  await runningLamp(host)
+  const host = await hostWithLamp(context)
   const { page, faults } = await lampPage(context, host)
   await page.goto('/catalog')
   await page.getByRole('button', { name: 'Install Fixture dependent' }).click()
@@ -230,8 +230,7 @@ for (const view of views) {
     `every page fits and is accessible in both themes at ${view.width} pixels`,
     options,
     async (context) => {
-      const host = await lampHost(context)
-      await runningLamp(host)
+      const host = await hostWithLamp(context)
       // Several plugins share a worker: their names stand in a row, and below one another.
       for (const id of ['hello', 'demo']) await run(host, `@fixtures/${id}`)
       const { page, faults, elsewhere } = await lampPage(context, host, { ...view, reducedMotion: true })
@@ -355,8 +354,7 @@ test('the system page says that there is no token, and how to make one', options
 })
 
 test('the system page says which plugins share a worker', options, async (context) => {
-  const host = await lampHost(context, { settings: { isolation: 'shared' } })
-  await runningLamp(host)
+  const host = await hostWithLamp(context, { settings: { isolation: 'shared' } })
   await run(host, '@fixtures/hello')
   await install(host, '@fixtures/demo')
   const { page } = await lampPage(context, host)

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from '../helpers/listen.ts'
 
 /** Stands before a server, and can cut its connections, and hold new ones up before anything is said. */
 export interface HoldingProxy {
@@ -43,14 +44,13 @@ export async function startHoldingProxy(context: TestContext, port: number): Pro
     for (const socket of sockets) socket.destroy()
   }
 
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const ownPort = await listen(server)
   context.after(() => {
     cut()
     server.close()
   })
   return {
-    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `nats://127.0.0.1:${ownPort}`,
     async hold() {
       isHolding = true
       const accepted = once(server, 'accepted')

@@ -142,6 +142,13 @@ export async function startStore(context: TestContext, options: NatsServerOption
   return server
 }
 
+/** A cluster of its own for a test. */
+export async function startStoreCluster(context: TestContext): Promise<NatsServer[]> {
+  const servers = await startNatsCluster(await temporaryDirectory(context))
+  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  return servers
+}
+
 /** A connection to one, or to a cluster, that ends with the test. */
 export async function connectTo(context: TestContext, ...servers: string[]): Promise<StoreConnection> {
   const connection = await connectStore({ servers, name: 'test' })

@@ -1,6 +1,7 @@
 import { createServer, request, type IncomingMessage } from 'node:http'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from './listen.ts'
 
 /** A proxy that shows a host below a path of its own name, and takes that path off; all else there is somebody else's. */
 export interface PathProxy {
@@ -59,12 +60,11 @@ export async function createPathProxy(context: TestContext, path: string): Promi
     return undefined
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   context.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const proxy: PathProxy = { url: `http://127.0.0.1:${port}${path}`, target: '', strays }
   return proxy
 }

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from './listen.ts'
 
 /** The way to a server, which a test can cut: bytes are then held back on it, as in a network that is down. */
 export interface TcpProxy {
@@ -56,13 +57,13 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
       if (mode === 'hold') from.pause()
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const ownPort = await listen(server)
   context.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
   return {
-    port: (server.address() as AddressInfo).port,
+    port: ownPort,
     hold() {
       mode = 'hold'
       for (const socket of sockets) socket.pause()

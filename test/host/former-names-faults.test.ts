@@ -3,7 +3,7 @@ import { chmod, cp, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { mosquittoMissing } from '../bus/mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { launchHostProcess } from '../helpers/host-process.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -16,7 +16,6 @@ import {
   rememberedIn,
   second,
   startHome,
-  startMosquitto,
   third,
   topicsUnder,
   untilRetained,

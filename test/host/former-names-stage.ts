@@ -5,7 +5,6 @@ import { decodeLine } from '../../src/journal/lines/journal-line.ts'
 import { parseNamesFile } from '../../src/schema/files/told-names.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'
-import { createMosquitto } from '../bus/mosquitto.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { openTestHost, startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -68,12 +67,6 @@ export async function startHome(
   const { body } = await host.request('POST', '/api/plugins/home/toggle', { body: { enabled: true } })
   if (body.state !== 'running') throw new Error(JSON.stringify(body.error))
   return host
-}
-
-export async function startMosquitto(context: TestContext, config?: string[]) {
-  const mosquitto = await createMosquitto(context, config)
-  await mosquitto.start()
-  return mosquitto
 }
 
 /** Has a host run under the first names; answers its directory. */

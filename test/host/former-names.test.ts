@@ -3,7 +3,7 @@ import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { collect, connect, lines } from '../bus/bus-fixture.ts'
-import { mosquittoMissing } from '../bus/mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { until } from '../helpers/until.ts'
 import {
   elsewhere,
@@ -14,7 +14,6 @@ import {
   rememberedIn,
   second,
   startHome,
-  startMosquitto,
   topicsUnder,
   untilRetained,
 } from './former-names-stage.ts'

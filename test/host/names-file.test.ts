@@ -8,7 +8,7 @@ import { formerNamesLimit, openNamesRegister } from '../../src/host/names-file.t
 import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import type { ToldNames } from '../../src/schema/files/told-names.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { mosquittoMissing } from '../bus/mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import {
@@ -20,7 +20,6 @@ import {
   rememberedIn,
   second,
   startHome,
-  startMosquitto,
   third,
   topicsUnder,
   untilRetained,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
+import { listen } from '../helpers/listen.ts'
 import { attackWithFloods } from './floods.ts'
 import { slowdownWhileCollecting } from './measure.ts'
 import { startStage } from './stage.ts'
@@ -21,12 +21,11 @@ test('a flood of HTTP requests goes out a few at a time', async (t) => {
       response.end('{}')
     }, 5)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   t.after(() => {
     server.closeAllConnections()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const stage = await startStage(t, [
     {
       id: 'requests',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { listen } from '../helpers/listen.ts'
 import { startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
@@ -16,9 +16,8 @@ interface View {
 
 test('what a plugin keeps open is listed with its state, and gone when the plugin is unloaded', async (t) => {
   const server = createServer((socket) => socket.on('error', () => undefined).pipe(socket))
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
   const host = await startHostFor(t, {
     plugins: [
       {

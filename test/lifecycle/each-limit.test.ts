@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { type LimitName, limitNames } from '../../src/schema/plugin/plugin-limits.ts'
+import { listen } from '../helpers/listen.ts'
 import { logMessages, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
@@ -52,12 +52,12 @@ const idOf = (limit: LimitName): string => limit.toLowerCase()
 test('each limit that an owner may set is met, and told in the log, in an event, in the metrics and in the plugin', async (t) => {
   assert.deepEqual(Object.keys(cases), limitNames)
   const server = createServer((_request, response) => setTimeout(() => response.end('{}'), 200))
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   t.after(() => {
     server.closeAllConnections()
     server.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
+  const url = `http://127.0.0.1:${port}/`
   const host = await startHostFor(t, {
     plugins: limitNames.map((limit) => ({
       id: idOf(limit),

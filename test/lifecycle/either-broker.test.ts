@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { MqttClient } from 'mqtt'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { createMosquitto, type Mosquitto, mosquittoMissing } from '../bus/mosquitto.ts'
+import { type Mosquitto, mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 /** The same tests of a whole host, with the broker inside it and with Mosquitto beside it. */
@@ -27,8 +27,7 @@ const stages: [title: string, skip: string | false, start: (context: TestContext
     mosquittoMissing,
     async (context) => {
       // Without persistence: what is retained there is gone after a kill, and the host has to bring it back.
-      const mosquitto = await createMosquitto(context)
-      await mosquitto.start()
+      const mosquitto = await startMosquitto(context)
       const host = await startHostFor(context, { settings: { mqttUrl: mosquitto.url } })
       return { host, mosquitto }
     },
@@ -165,8 +164,7 @@ test(
   'a broker that is killed and comes back in mid-traffic has everything again, and the plugin its subscription',
   { skip: mosquittoMissing },
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const host = await startHostFor(context, { settings: { mqttUrl: mosquitto.url } })
     await enableDemo({ host, mosquitto })
     await mosquitto.kill()
@@ -191,8 +189,7 @@ test(
   'a broker beside the host is told of every event, from the first of a start to the last of its end',
   { skip: mosquittoMissing },
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const client = await connect(context, mosquitto.url)
     const received = collect(client)
     await client.subscribeAsync('host/lifecycle', { qos: 1 })

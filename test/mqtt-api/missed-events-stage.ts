@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import type { Settings } from '../../src/settings/settings.ts'
 import { collect, connect, createRecordingLogger } from '../bus/bus-fixture.ts'
-import { createMosquitto } from '../bus/mosquitto.ts'
+import { startMosquitto } from '../bus/mosquitto.ts'
 import { endLatestFirst } from '../helpers/end-latest-first.ts'
 import { createTcpProxy } from '../helpers/tcp-proxy.ts'
 import { openTestHost, startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
@@ -12,8 +12,7 @@ import { until } from '../helpers/until.ts'
 
 /** A Mosquitto, a way to it that can be cut, hosts on one data directory, and a witness who hears all that the broker is told. */
 export async function createMissedEventsStage(context: TestContext, lines?: string[]) {
-  const mosquitto = await createMosquitto(context, lines)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context, lines)
   const way = await createTcpProxy(context, mosquitto.url)
   const mqttUrl = `mqtt://127.0.0.1:${way.port}`
   const logger = createRecordingLogger()

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { listen } from '../helpers/listen.ts'
 
 /** A request as the server saw it. */
 export interface Seen {
@@ -58,8 +58,7 @@ export async function startWebServer(respond: Respond, options: { tls?: boolean 
   server.on('connection', () => {
     connections += 1
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   return {
     url: `${options.tls === true ? 'https' : 'http'}://127.0.0.1:${port}`,
     port,

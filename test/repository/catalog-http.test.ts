@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import type { Network } from '../../src/repository/sources/http-get.ts'
+import { listen } from '../helpers/listen.ts'
 import {
   clockPlugin,
   clockRepository,
@@ -281,12 +281,9 @@ test('a server that answers with anything but HTTP is told of', async (context) 
     socket.on('error', () => undefined)
     socket.end('SSH-2.0-Server\r\n')
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(server)
   context.after(() => void server.close())
-  const { code, message } = await problemOf(
-    catalog.index(at(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`)),
-  )
+  const { code, message } = await problemOf(catalog.index(at(`http://127.0.0.1:${port}/`)))
   assert.equal(code, 'repository_unreachable')
   assert.match(message, /against the rules of HTTP|ended too early/)
 })
@@ -308,9 +305,7 @@ test('a server that nobody runs is told of', async (context) => {
   const server = await startServer(context, serve({}))
   const { url } = server
   const closed = createServer()
-  closed.listen(0, '127.0.0.1')
-  await once(closed, 'listening')
-  const { port } = closed.address() as AddressInfo
+  const port = await listen(closed)
   closed.close()
   await once(closed, 'close')
   assert.match(

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { test } from 'node:test'
@@ -8,6 +7,7 @@ import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.t
 import { answerTo, rtuTelegram, withChecksum } from '../../src/outside/modbus/modbus-rtu-link.ts'
 import { createOwnListeners } from '../../src/outside/own-listeners.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../src/schema/outside/outside.ts'
+import { listen } from '../helpers/listen.ts'
 import { createSerialPair } from '../helpers/serial-pair.ts'
 import { printedBy } from './outside-stage.ts'
 import { pluginSource } from './stage.ts'
@@ -82,7 +82,7 @@ test('§11 Modbus RTU over TCP is the same, for converters that pass on what is 
     socket.on('error', () => undefined)
     serveDevice(socket)
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  await listen(server)
   t.after(() => server.close())
   const place = `{ host = "127.0.0.1", port = ${(server.address() as AddressInfo).port}, framing = "rtu" }`
   assert.deepEqual(await printedBy(pluginSource(lua(place))), expected)

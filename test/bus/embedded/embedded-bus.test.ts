@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
+import { createConnection, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import mqtt from 'mqtt'
 import { createClientAddresses } from '../../../src/base/network/client-address.ts'
@@ -19,6 +19,7 @@ import {
   startUpgradeServer,
   textOf,
 } from '../bus-fixture.ts'
+import { listen } from '../../helpers/listen.ts'
 
 test('A client over TCP and one over WebSocket exchange messages with each other and with the host', async (t) => {
   const bus = await startBus(t)
@@ -291,9 +292,8 @@ test('A client that announces too large a packet is cut off, and the others go o
 
 test('A port in use is told with the setting that helps, and nothing stays behind', async (t) => {
   const other = createServer()
-  await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))
+  const port = await listen(other)
   t.after(() => other.close())
-  const { port } = other.address() as AddressInfo
   const bus = createEmbeddedBus({
     bind: '127.0.0.1',
     port,

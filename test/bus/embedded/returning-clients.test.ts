@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createGuessLimit } from '../../../src/base/network/guess-limit.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { createEmbeddedBroker } from '../../../src/bus/embedded/embedded-broker.ts'
+import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
 import { collectFromBus, startBus, textOf } from '../bus-fixture.ts'
 import { createKeptBus, untilOnDisk } from '../kept-bus.ts'
@@ -72,8 +73,8 @@ test('What is published in the very moment in which all that had waited has gone
     await new Promise<void>((resolve) => broker.close(resolve))
     server.close()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const url = `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const port = await listen(server)
+  const url = `mqtt://127.0.0.1:${port}`
   const session = { id: 'returns', clean: false }
   const before = await connectRaw(context, url, session)
   before.send(subscribePacket(1, ['order', 1]))

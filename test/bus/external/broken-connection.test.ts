@@ -5,15 +5,14 @@ import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
 import { collect, connect, createRecordingLogger } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** What becomes of messages that are under way to another broker when the connection ends. */
 
 const options = { skip: mosquittoMissing }
 
 async function createStage(context: TestContext) {
-  const mosquitto = await createMosquitto(context)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context)
   const way = await createTcpProxy(context, mosquitto.url)
   const logger = createRecordingLogger()
   const bus = createExternalBus({

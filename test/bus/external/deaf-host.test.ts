@@ -8,7 +8,7 @@ import { echoTime } from '../../../src/bus/external/host-status.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 import { createRecordingLogger, startBus } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** A clock whose wait for what comes back is over when the test says so. */
 function lateClock() {
@@ -35,10 +35,9 @@ for (const [rights, isDeaf] of [
       const acl = join(await temporaryDirectory(context), 'acl')
       await writeFile(acl, `user lupine\ntopic ${rights} host/#\n`)
       // Otherwise a mosquitto that root starts becomes a user who cannot read that file.
-      const mosquitto = await createMosquitto(context, [
+      const mosquitto = await startMosquitto(context, [
         ...['user root', 'allow_anonymous true', `acl_file ${acl}`],
       ])
-      await mosquitto.start()
       const logger = createRecordingLogger()
       const { clock, late } = lateClock()
       const url = mosquitto.url.replace('//', '//lupine:word@')

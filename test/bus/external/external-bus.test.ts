@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net'
+import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import type { BusMessage } from '../../../src/bus/bus.ts'
@@ -15,8 +15,10 @@ import {
   textOf,
 } from '../bus-fixture.ts'
 import { waitingMessagesLimit } from '../../../src/bus/external/outgoing-queue.ts'
+import { listen } from '../../helpers/listen.ts'
+import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { createMosquitto, mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 const options = { skip: mosquittoMissing }
 /** Retries come soon, so that tests do not wait; the delays themselves are tested as a function. */
@@ -41,8 +43,7 @@ function createBus(t: TestContext, url: string, settings: Partial<ExternalBusSet
 }
 
 async function startOnMosquitto(t: TestContext, config?: string[]) {
-  const mosquitto = await createMosquitto(t, config)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(t, config)
   const { bus, logger } = createBus(t, mosquitto.url)
   await bus.start()
   return { mosquitto, bus, logger }
@@ -92,16 +93,16 @@ test(
   'A host whose connection breaks is reported offline by the broker, and online again when it is back',
   options,
   async (t) => {
-    const mosquitto = await createMosquitto(t)
-    await mosquitto.start()
-    const relay = await startRelay(t, Number(new URL(mosquitto.url).port))
-    const { bus } = createBus(t, relay.url)
+    const mosquitto = await startMosquitto(t)
+    const way = await createTcpProxy(t, mosquitto.url)
+    const { bus } = createBus(t, `mqtt://127.0.0.1:${way.port}`)
     await bus.start()
     const client = await connect(t, mosquitto.url)
     const received = collect(client)
     await client.subscribeAsync('host/status')
     await received.take(1)
-    relay.cut()
+    way.refuse()
+    way.pass()
     assert.deepEqual(lines(await received.take(3)), [
       'host/status online',
       'host/status offline',
@@ -109,29 +110,6 @@ test(
     ])
   },
 )
-
-/** Passes bytes on to a port of this machine, until it is cut. */
-async function startRelay(t: TestContext, port: number) {
-  const sockets = new Set<Socket>()
-  const relay = createServer((incoming) => {
-    const outgoing = createConnection(port, '127.0.0.1')
-    for (const socket of [incoming, outgoing]) {
-      sockets.add(socket)
-      socket.on('error', () => undefined)
-      socket.on('close', () => sockets.delete(socket))
-    }
-    incoming.pipe(outgoing).pipe(incoming)
-  })
-  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve))
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy()
-  }
-  t.after(async () => {
-    cut()
-    await new Promise((resolve) => relay.close(resolve))
-  })
-  return { url: `mqtt://127.0.0.1:${(relay.address() as AddressInfo).port}`, cut }
-}
 
 test(
   'Overlapping and equal filters each get every message once, and retained ones only for themselves',
@@ -282,8 +260,7 @@ test('The query of a WebSocket address goes to the broker, and is shown nowhere'
 
 test('Without a broker the host starts all the same, and says so', async (t) => {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   await new Promise((resolve) => server.close(resolve))
   const { bus, logger } = createBus(t, `mqtt://127.0.0.1:${port}`)
   await bus.start()
@@ -310,8 +287,7 @@ test(
   'What the broker says late of the run before a power cut is not the last word on a host that is there',
   options,
   async (t) => {
-    const mosquitto = await createMosquitto(t)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(t)
     const will = { topic: 'host/status', payload: Buffer.from('offline'), qos: 1, retain: true } as const
     const before = await connect(t, mosquitto.url, { will })
     const { bus } = createBus(t, mosquitto.url)

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
+import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
 import { collect, connect, createRecordingLogger, lines, textOf } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Brokers elsewhere that do not take all that there is in MQTT, and say so. */
 
 const options = { skip: mosquittoMissing }
 
 async function startOn(context: TestContext, config: string[]) {
-  const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...config])
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context, ['allow_anonymous true', ...config])
   const logger = createRecordingLogger()
   const bus = createExternalBus({ url: mosquitto.url, root: 'host', logger, clock: systemClock })
   context.after(() => bus.close())
@@ -81,12 +81,12 @@ async function startSmallBroker(
       socket.on('data', (bytes) => heard(bytes, socket))
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   context.after(() => {
     server.close()
     for (const socket of sockets) socket.destroy()
   })
-  return `mqtt://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `mqtt://127.0.0.1:${port}`
 }
 
 test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', async (context) => {

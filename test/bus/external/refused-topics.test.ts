@@ -6,7 +6,7 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { createRecordingLogger } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 test(
   'Each topic that the broker forbids is in the log, not only the first one of them',
@@ -15,10 +15,9 @@ test(
     const acl = join(await temporaryDirectory(context), 'acl')
     await writeFile(acl, 'user lupine\ntopic readwrite host/#\n')
     // Otherwise a mosquitto that root starts becomes a user who cannot read that file.
-    const mosquitto = await createMosquitto(context, [
+    const mosquitto = await startMosquitto(context, [
       ...['user root', 'allow_anonymous true', `acl_file ${acl}`],
     ])
-    await mosquitto.start()
     const logger = createRecordingLogger()
     const url = mosquitto.url.replace('//', '//lupine:word@')
     const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })

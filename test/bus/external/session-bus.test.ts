@@ -6,7 +6,7 @@ import { takeOverClient } from '../../../src/bus/external/take-over.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
 import { connect, createRecordingLogger } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { createMosquitto, mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** A bus that speaks for a session: under its client id, and only as long as it may. */
 
@@ -15,8 +15,7 @@ const clientId = 'lupine-home-h1-0-x-0'
 const always: BusSession = { clientId: () => clientId, permit: () => () => true }
 
 async function createStage(context: TestContext, session: BusSession = always) {
-  const mosquitto = await createMosquitto(context)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context)
   const way = await createTcpProxy(context, mosquitto.url)
   const logger = createRecordingLogger()
   const bus = createExternalBus({

@@ -5,7 +5,7 @@ import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { until } from '../../helpers/until.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { collect, connect, createRecordingLogger, startBus } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Two hosts that work by themselves remove what the other one retains when they have one root. */
 
@@ -33,8 +33,7 @@ test(
   'hosts with one root at a broker say so, once each, and one with another root does not',
   options,
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const [one, apart] = [
       await startHost(context, mosquitto.url),
       await startHost(context, mosquitto.url, 'other'),
@@ -61,8 +60,7 @@ test(
   'a host that is alone hears its own status again and again, and takes nobody for another',
   options,
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const proxy = await createTcpProxy(context, mosquitto.url)
     const { bus, warnings, connections } = await startHost(context, `mqtt://127.0.0.1:${proxy.port}`)
     const client = await connect(context, mosquitto.url)

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { takeOverClient } from '../../../src/bus/external/take-over.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -14,13 +15,11 @@ test('a take-over whose time is over makes no further connection: nobody would e
     socket.on('error', () => undefined)
     socket.resume()
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
+  const port = await listen(server)
   context.after(() => {
     for (const socket of arrived) socket.destroy()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   const clock = createManualClock()
   const refused = assert.rejects(
     takeOverClient(`mqtt://127.0.0.1:${port}`, 'lupine-home-h1-0-x-0', clock),

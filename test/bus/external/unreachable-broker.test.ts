@@ -6,7 +6,7 @@ import { brokerFailure } from '../../../src/bus/external/broker-failure.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { createReadiness } from '../../../src/host/readiness.ts'
 import { createRecordingLogger } from '../bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Brokers elsewhere that a host does not get into, and what its log and `/readyz` say of that. */
 
@@ -32,8 +32,7 @@ test(
   'A broker that does not take the password is told of with the setting that has it, in the log and as what keeps the host from its work',
   { skip: mosquittoMissing },
   async (context) => {
-    const mosquitto = await createMosquitto(context, ['allow_anonymous false'])
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context, ['allow_anonymous false'])
     const reason =
       'Connection refused: Not authorized: it does not take the user name and password that HOST_MQTT_URL has, or this client'
     assert.deepEqual(await toldOf(context, mosquitto.url), {
@@ -48,8 +47,7 @@ test(
   { skip: mosquittoMissing },
   async (context) => {
     const files = [`certfile ${join(tls, 'certificate.pem')}`, `keyfile ${join(tls, 'key.pem')}`]
-    const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...files])
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context, ['allow_anonymous true', ...files])
     const reason = `self-signed certificate: ${ownAuthority}`
     assert.deepEqual(await toldOf(context, mosquitto.url.replace('mqtt:', 'mqtts:')), {
       logged: reason,
@@ -71,8 +69,7 @@ for (const { what, scheme, lines } of [
     `A broker that only hangs up is told of with what may be wrong with the address: ${what}`,
     { skip: mosquittoMissing },
     async (context) => {
-      const mosquitto = await createMosquitto(context, ['allow_anonymous true', ...lines])
-      await mosquitto.start()
+      const mosquitto = await startMosquitto(context, ['allow_anonymous true', ...lines])
       const { logged } = await toldOf(context, mosquitto.url.replace('mqtt:', scheme))
       assert.equal(
         logged,

@@ -11,13 +11,12 @@ import { openStoreStream } from '../../../src/fleet/store/store-stream.ts'
 import { pluginIn } from '../../../src/journal/fold/evolve.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
 import { everythingOf, readAll } from '../../helpers/journal-stage.ts'
-import { connectTo, startNatsCluster } from '../../helpers/nats-server.ts'
+import { connectTo, startStoreCluster } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 
 test('with three servers three copies are kept, and what was acknowledged survives the death of the leader', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   async function openHost() {
     const connection = await connectTo(context, ...servers.map(({ url }) => url))
     const journal = await openFleetJournal({
@@ -82,8 +81,7 @@ test('with three servers three copies are kept, and what was acknowledged surviv
 })
 
 test('who has opened a stream that had one copy finds all of it when its server dies right after', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   const connection = await connectTo(context, ...servers.map(({ url }) => url))
   const name = 'COPIES'
   const manager = await until('JetStream', () => jetstreamManager(connection).catch(() => undefined))
@@ -119,8 +117,7 @@ test('who has opened a stream that had one copy finds all of it when its server 
 })
 
 test('a stream that several hosts ask for at once is not taken for replaced, whichever server answers for it later', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   const name = 'TOGETHER'
   const config = { subjects: ['together'] }
   const connections = await Promise.all(
@@ -163,8 +160,7 @@ test('a stream that several hosts ask for at once is not taken for replaced, whi
 })
 
 test('that the stream is not there is believed of three servers when it has lasted', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   const connection = await connectTo(context, ...servers.map(({ url }) => url))
   let later = 0
   const clock: Clock = { ...systemClock, monotonic: () => systemClock.monotonic() + later }

@@ -7,13 +7,12 @@ import { silentLogger } from '../../../src/base/log/log.ts'
 import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
 import { journalStreamName } from '../../../src/fleet/journal/subjects.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
-import { connectTo, startNatsCluster } from '../../helpers/nats-server.ts'
+import { connectTo, startStoreCluster } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 
 test('a host that only reads goes on when the server dies that handed the events out to it', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   async function openHost(urls: string[]) {
     const connection = await connectTo(context, ...urls)
     const directory = await temporaryDirectory(context)

@@ -4,7 +4,7 @@ import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { connect } from '../../bus/bus-fixture.ts'
-import { createMosquitto } from '../../bus/mosquitto.ts'
+import { startMosquitto } from '../../bus/mosquitto.ts'
 import { type NatsServer, startNatsServer } from '../../helpers/nats-server.ts'
 import { createTcpProxy, type TcpProxy } from '../../helpers/tcp-proxy.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -55,8 +55,7 @@ export async function createLawStage(
   const folder = await temporaryDirectory(context)
   const store = await startNatsServer(folder)
   context.after(() => store.stop())
-  const mosquitto = await createMosquitto(context)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context)
   const plugins = Array.from({ length: 6 }, (_, index) => `@law/p${index}`)
   const seen = new Map<string, LawAct>()
   const owners = new Map<string, string>()

@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startNatsCluster } from '../../helpers/nats-server.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { startStoreCluster } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 import { createKeptHost, plugins } from './keeper-stage.ts'
 
 test('a session goes on, or begins anew, whichever of three servers of the store dies', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   // The servers find each other first; until then they refuse to make anything.
   const { keeper, running, done, errors } = await until('the store', async () => {
     const kept = createKeptHost(context, '', 'home', 'h1', {

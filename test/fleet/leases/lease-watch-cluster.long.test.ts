@@ -5,8 +5,7 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createLeaseStore, leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
 import type { LeaseRecord } from '../../../src/fleet/leases/records.ts'
-import { connectTo, startNatsCluster } from '../../helpers/nats-server.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { connectTo, startStoreCluster } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 
 const plugin = '@a/p'
@@ -28,8 +27,7 @@ async function openStore(context: TestContext, servers: string[]) {
 }
 
 test('leases are seen to change when the server dies that handed them out', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   const urls = servers.map(({ url }) => url)
   const connection = await connectTo(context, ...urls)
   // The servers have to find each other first.

@@ -1,5 +1,6 @@
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from '../../helpers/listen.ts'
 
 /** Stands before a store, and loses what is asked of it, while its connections seem to be well. */
 export interface DeafStore {
@@ -34,13 +35,13 @@ export async function startDeafStore(t: TestContext, target: string): Promise<De
       })
     }
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const ownPort = await listen(server)
   t.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
   return {
-    url: `nats://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `nats://127.0.0.1:${ownPort}`,
     lose(what) {
       losing = what
     },

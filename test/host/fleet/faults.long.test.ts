@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startNatsCluster, startStore } from '../../helpers/nats-server.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { startStore, startStoreCluster } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
 import { createFaultStage, type FaultHost, type FaultStage } from './faults/fault-stage.ts'
 
@@ -120,8 +119,7 @@ test('hosts under load are paused, cut off, restarted, and so is their store: no
 })
 
 test('of three servers of a store one after another is killed: nobody acts twice, and no command is lost', async (context) => {
-  const servers = await startNatsCluster(await temporaryDirectory(context))
-  context.after(() => Promise.all(servers.map((server) => server.stop())))
+  const servers = await startStoreCluster(context)
   const stage = await createFaultStage(
     context,
     servers.map(({ url }) => url),

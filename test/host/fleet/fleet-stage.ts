@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import type { Logger } from '../../../src/base/log/log.ts'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { Settings } from '../../../src/settings/settings.ts'
-import { createMosquitto } from '../../bus/mosquitto.ts'
+import { startMosquitto } from '../../bus/mosquitto.ts'
 import { type FixturePlugin, writeFixtureRepository } from '../../helpers/fixture-repository.ts'
 import { type NatsServer, startNatsServer } from '../../helpers/nats-server.ts'
 import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
@@ -41,8 +41,7 @@ export async function startFleetStage(
 ): Promise<FleetStage> {
   const base = await mkdtemp(join(tmpdir(), 'lupine-fleet-hosts-'))
   const nats = await startNatsServer(base)
-  const mosquitto = await createMosquitto(t)
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(t)
   const repository = join(base, 'repository')
   await writeFixtureRepository(repository, plugins)
   const key = join(base, 'key')

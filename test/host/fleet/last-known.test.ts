@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
@@ -108,11 +107,9 @@ test('a host that has never been in the fleet waits for the store with nothing t
 
 test('an address that is taken ends the start, whether the store is there or not', async (t) => {
   const other = createServer()
-  other.listen(0, '127.0.0.1')
-  await once(other, 'listening')
+  const port = await listen(other)
   t.after(() => other.close())
   const stage = await startFleetStage(t, standardFixtures)
   await stage.nats.stop()
-  const { port } = other.address() as AddressInfo
   await assert.rejects(stage.start('a', { settings: { httpPort: port } }), /^StartError: .*in use/)
 })

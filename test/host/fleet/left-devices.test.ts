@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import mqtt from 'mqtt'
+import { connect } from '../../bus/bus-fixture.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
 import { startFleetStage } from './fleet-stage.ts'
@@ -22,8 +22,7 @@ const settings = { discoveryPrefix: 'homeassistant' }
 
 test('the device of a plugin goes with it where its host cannot say so, by one that runs or one that comes later', async (t) => {
   const stage = await startFleetStage(t, [lamp])
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   const retained = new Map<string, string>()
   client.on('message', (at, payload) => void retained.set(at, payload.toString()))
   await client.subscribeAsync('homeassistant/#', { qos: 1 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import mqtt from 'mqtt'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
+import { connect } from '../../bus/bus-fixture.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { readEvents } from '../../http/clients.ts'
@@ -135,8 +135,7 @@ test('the event stream of a host tells what plugins of another host do', async (
 
 test('a request over MQTT is answered once, whichever host has the plugin, and the same transaction acts once', async (t) => {
   const { stage, a } = await startTwo(t)
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   const answers: { status: string; data: Plugin; transaction: string }[] = []
   const facts: string[] = []
   client.on('message', (topic, payload) => {
@@ -176,8 +175,7 @@ test('a request over MQTT is answered once, whichever host has the plugin, and t
 test('a command that waits for the installation of its plugin is done by the host that has it then', async (t) => {
   const { stage } = await startTwo(t)
   await stage.publish([{ id: 'three', lua: 'return Plugin:new("three")' }])
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   const answers = new Map<string, { status: string; error?: { code: string } }>()
   client.on('message', (topic, payload) => void answers.set(topic, JSON.parse(payload.toString())))
   await client.subscribeAsync('host/response/#', { qos: 1 })
@@ -255,8 +253,7 @@ return plugin
   await install(a, id)
   const retained = new Map<string, string>()
   const states: string[] = []
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   client.on('message', (topic, payload) => {
     if (topic.endsWith('/state')) states.push(JSON.parse(payload.toString()).state)
     retained.set(topic, payload.toString())
@@ -305,8 +302,7 @@ test('a plugin runs where its placement says; where no host is like that, it is 
   assert.deepEqual([placed.status, placed.body.placement], [200, { labels: ['serial'] }])
   await untilPlugin(a, one, 'to run on b', ({ host, state }) => host === 'b' && state === 'running')
   const states: string[] = []
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   client.on('message', (_topic, payload) => states.push(payload.toString()))
   await client.subscribeAsync(`host/plugins/${one}/state`, { qos: 1 })
   await b.request('PUT', path(one, '/placement'), { body: { host: 'c' } })
@@ -336,8 +332,7 @@ test('a plugin that one host uninstalls is gone from all, and can be installed a
   const a = await stage.start('a')
   const b = await stage.start('b')
   await install(a, one)
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   const retained = new Map<string, string>()
   client.on('message', (topic, payload) => {
     // Lines of the log are told once, and not retained.
@@ -373,8 +368,7 @@ return plugin
   const settings = { discoveryPrefix: 'homeassistant' }
   const a = await stage.start('a', { settings })
   await install(a, '@fixtures/lamp')
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   const told: [topic: string, text: string][] = []
   client.on('message', (topic, payload) => told.push([topic, payload.toString()]))
   await client.subscribeAsync('homeassistant/#', { qos: 1 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import mqtt from 'mqtt'
+import { connect } from '../../bus/bus-fixture.ts'
 import { until } from '../../helpers/until.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { type FleetStage, install, startFleetStage, untilPlugin } from './fleet-stage.ts'
@@ -106,8 +107,7 @@ test('a host that stops leaves what it showed to the next one, but what no other
   await untilPlugin(a, id, 'to run on a', ({ host, state }) => host === 'a' && state === 'running')
   await untilShown(stage)
   const states: string[] = []
-  const client = await mqtt.connectAsync(stage.broker)
-  t.after(() => client.endAsync(true))
+  const client = await connect(t, stage.broker)
   client.on('message', (_topic, payload) => states.push(JSON.parse(payload.toString()).state))
   await client.subscribeAsync(`${base}/state`, { qos: 1 })
   const c = await stage.start('c')

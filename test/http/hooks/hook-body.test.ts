@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { createHookBodies, smallBody } from '../../../src/http/hooks/hook-body.ts'
 import { createHookPlaces, largeBodies } from '../../../src/http/hooks/hook-places.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -24,8 +25,7 @@ test('of more large bodies than have places no more is kept than of small ones, 
       () => undefined,
     )
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const sockets = Array.from({ length: 2 * largeBodies }, () => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined)
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${megabyte}\r\n\r\n`)
@@ -60,8 +60,7 @@ test('whoever has been sending the longest to a plugin gives way, and nobody who
       (error: unknown) => outcomes.push(`${name}: ${(error as { code: string }).code}`),
     )
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   const send = async (path: string, body: string): Promise<void> => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined)
     t.after(() => socket.destroy())
@@ -99,8 +98,7 @@ test('the room that bodies take is given back, whether they come to their end or
       },
     )
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo
+  const port = await listen(server)
   t.after(() => {
     server.closeAllConnections()
     server.close()

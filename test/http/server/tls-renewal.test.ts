@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { connectAsync, type MqttClient } from 'mqtt'
 import { tlsReadInterval } from '../../../src/base/keys/tls-files.ts'
-import { createRecordingLogger } from '../../bus/bus-fixture.ts'
+import { connect, createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { startHostFor } from '../../helpers/test-host.ts'
@@ -72,8 +72,7 @@ test('a renewed certificate is shown on new connections of every kind, and those
   const webSocket = `${host.url.replace('https', 'wss')}/mqtt`
   const clients: MqttClient[] = []
   for (const url of [host.mqttUrl, webSocket]) {
-    const client = await connectAsync(url, { username: 'me', password: token, ca, reconnectPeriod: 0 })
-    context.after(() => client.endAsync(true))
+    const client = await connect(context, url, { username: 'me', password: token, ca })
     await client.subscribeAsync('echo')
     clients.push(client)
   }

@@ -9,7 +9,7 @@ import type { Bus } from '../../../src/bus/bus.ts'
 import { createRetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
 import { pluginRetainedLimits } from '../../../src/schema/plugin/retained-account.ts'
 import { collect, connect } from '../../bus/bus-fixture.ts'
-import { createMosquitto, mosquittoMissing } from '../../bus/mosquitto.ts'
+import { mosquittoMissing, startMosquitto } from '../../bus/mosquitto.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
@@ -228,8 +228,7 @@ test(
   'external broker: a plugin that is uninstalled after a restart takes along what it retained before',
   { skip: mosquittoMissing },
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const host = await startWithPlugins(context, { mqttUrl: mosquitto.url })
     await toggle(host, 'keeper', false)
     const again = await host.restart()
@@ -247,8 +246,7 @@ test(
   'external broker: what an uninstalled plugin retained is remembered until a broker that hangs has cleared it, for the next host',
   { skip: mosquittoMissing },
   async (context) => {
-    const mosquitto = await createMosquitto(context)
-    await mosquitto.start()
+    const mosquitto = await startMosquitto(context)
     const host = await startWithPlugins(context, { mqttUrl: mosquitto.url })
     await toggle(host, 'keeper', false)
     assert.deepEqual(await retainedAt(context, mosquitto.url), all)

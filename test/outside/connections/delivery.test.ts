@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createDelivery, readUnderWay, systemTables } from '../../../src/outside/connections/delivery.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -30,9 +31,9 @@ interface Stage {
 
 async function startStage(t: TestContext): Promise<Stage> {
   const server = createServer({ pauseOnConnect: true })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   const accepted = once(server, 'connection') as Promise<[Socket]>
-  const socket = connect((server.address() as AddressInfo).port, '127.0.0.1')
+  const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   const [device] = await accepted
   t.after(() => {

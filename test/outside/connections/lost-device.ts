@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { createServer } from 'node:net'
 import { readUnderWay, systemTables } from '../../../src/outside/connections/delivery.ts'
 import { createOutside } from '../../../src/outside/outside.ts'
 import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outside/connection.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -12,8 +12,7 @@ import { until } from '../../helpers/until.ts'
 const ip = (...parts: string[]): void => void execFileSync('ip', parts)
 ip('link', 'set', 'lo', 'up')
 const device = createServer((socket) => socket.on('error', () => undefined).resume())
-await once(device.listen(0, '127.0.0.1'), 'listening')
-const { port } = device.address() as AddressInfo
+const port = await listen(device)
 
 const clock = createManualClock()
 const outside = createOutside({

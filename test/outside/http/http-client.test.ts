@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { connect, createServer as createTcpServer, type AddressInfo, type Socket } from 'node:net'
+import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
@@ -13,6 +13,7 @@ import {
 } from '../../../src/outside/http/http-client.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { HttpAnswer, HttpRequest } from '../../../src/schema/outside/outside.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { type Respond, startWebServer, type WebServer } from '../web-server.ts'
 
@@ -346,8 +347,7 @@ test('a server that is not there and a broken line are told apart', async () => 
   const gone = await startWebServer(ok)
   await gone.close()
   const rude = createTcpServer((socket) => socket.once('data', () => socket.destroy()))
-  await new Promise<void>((resolve) => rude.listen(0, '127.0.0.1', resolve))
-  const { port } = rude.address() as AddressInfo
+  const port = await listen(rude)
   const client = clientOf()
   try {
     const failureOf = async (url: string) =>
@@ -631,11 +631,11 @@ test('an answer that has no body may say how long it would be', async (t) => {
       ),
     )
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   t.after(() => server.close())
   const client = clientOf()
   t.after(() => client.close())
-  const place = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const place = `http://127.0.0.1:${port}`
   for (const [path, status] of [
     ['/', 304],
     ['/', 304],
@@ -651,11 +651,11 @@ test('a server that goes on without having been asked to is named as what it is'
     socket.on('error', () => undefined)
     socket.once('data', () => socket.write('HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   t.after(() => server.close())
   const client = clientOf()
   t.after(() => client.close())
-  const place = `127.0.0.1:${(server.address() as AddressInfo).port}`
+  const place = `127.0.0.1:${port}`
   const { error } = await client.request('@test/probe', requestOf(`http://${place}/`), never)
   assert.deepEqual(error, {
     code: 'network',
@@ -732,8 +732,7 @@ async function startProxy(target: { http: number; https: number }) {
     })
     for (const end of [onward, socket]) end.on('error', () => undefined)
   })
-  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
-  const { port } = proxy.address() as AddressInfo
+  const port = await listen(proxy)
   return {
     lines,
     port,

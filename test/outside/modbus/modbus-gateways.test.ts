@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import jsmodbus from 'jsmodbus'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
@@ -15,6 +15,7 @@ import {
 } from '../../../src/outside/modbus/modbus-gateways.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../../src/schema/outside/outside.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import {
   type Answer,
@@ -69,8 +70,7 @@ test('every function reads and writes what an independent server holds', async (
   const coils = Buffer.from([0b10100101, 0b00000011])
   const device = new jsmodbus.server.TCP(listener, { holding, input, coils, discrete: coils })
   assert.ok(device)
-  await new Promise<void>((resolve) => listener.listen(0, '127.0.0.1', resolve))
-  const { port } = listener.address() as AddressInfo
+  const port = await listen(listener)
   const gateways = createModbusGateways({ clock: systemClock, own })
   try {
     const ask = (request: DistributiveOmit<ModbusRequest, 'host' | 'port' | 'unit'>) =>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { createModbusGateways, modbusTimeout } from '../../../src/outside/modbus/modbus-gateways.ts'
 import { lateAnswerTime } from '../../../src/outside/modbus/modbus-late-answers.ts'
 import { createRtuLink, withChecksum } from '../../../src/outside/modbus/modbus-rtu-link.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { ModbusRequest } from '../../../src/schema/outside/outside.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -33,7 +33,7 @@ async function serve(t: TestContext, heard: (answer: Buffer, socket: Socket) => 
       }
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   const clock = createManualClock()
   const gateways = createModbusGateways({ clock, own: createOwnListeners({ ports: () => [] }) })
   t.after(async () => {
@@ -41,7 +41,6 @@ async function serve(t: TestContext, heard: (answer: Buffer, socket: Socket) => 
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  const { port } = server.address() as AddressInfo
   return {
     ...{ asked, clock },
     ask: (address: number, more = {}) =>
@@ -120,7 +119,7 @@ test('Modbus RTU: a question that waited for its connection in vain is not sent 
       socket.end(withChecksum(Buffer.from([1, 3, 2, 0, 5])))
     })
   })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   t.after(() => server.close())
   const clock = createManualClock()
   let isUp: (socket: Socket) => void = () => undefined
@@ -137,7 +136,7 @@ test('Modbus RTU: a question that waited for its connection in vain is not sent 
   clock.advance(1_000)
   await assert.rejects(first, /timeout after 1000 ms/)
   const second = link.ask(request, 1_000)
-  isUp(connect((server.address() as AddressInfo).port, '127.0.0.1'))
+  isUp(connect(port, '127.0.0.1'))
   assert.deepEqual(await second, [5])
   assert.equal(Buffer.concat(sent).length, 8)
 })

@@ -1,4 +1,5 @@
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
+import { listen } from '../../helpers/listen.ts'
 
 /** A telegram as the server saw it. */
 export interface SeenTelegram {
@@ -45,9 +46,9 @@ export async function startModbusServer(answer: Answer): Promise<ModbusServer> {
       }
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   return {
-    port: (server.address() as AddressInfo).port,
+    port,
     seen,
     connections,
     until: (count) =>

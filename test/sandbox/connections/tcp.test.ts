@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { createServer as createTlsServer } from 'node:tls'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
+import { listen } from '../../helpers/listen.ts'
 
 const tlsFolder = join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
 const certificate = readFileSync(join(tlsFolder, 'certificate.pem'), 'utf8')
@@ -28,12 +28,12 @@ async function serve(
   }
   const server = tls ? createTlsServer({ cert: certificate, key }, listener) : createServer(listener)
   server.on('tlsClientError', () => undefined)
-  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const port = await listen(server)
   t.after(() => {
     for (const socket of sockets) socket.destroy()
     server.close()
   })
-  return (server.address() as AddressInfo).port
+  return port
 }
 
 test('§15 a TCP connection carries bytes both ways', async (t) => {

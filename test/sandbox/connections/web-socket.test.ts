@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { type WebSocket, WebSocketServer } from 'ws'
+import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
@@ -201,7 +202,7 @@ for (const [title, scheme, begin] of [
       socket.on('error', () => undefined)
       socket.write(begin)
     })
-    await once(server.listen(0, '127.0.0.1'), 'listening')
+    const port = await listen(server)
     t.after(() => {
       for (const socket of clients) socket.destroy()
       server.close()
@@ -209,7 +210,7 @@ for (const [title, scheme, begin] of [
     await withOutside(
       pluginSource(`
         plugin:onInit(function()
-          local url = "${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}/"
+          local url = "${scheme}://127.0.0.1:${port}/"
           local socket = plugin:webSocket(url, { reconnect = { min = 50, max = 50 } })
           socket:onClose(function(code, reason) print(code, reason, socket:isOpen()) end)
         end)

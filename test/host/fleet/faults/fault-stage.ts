@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { createMosquitto, type Mosquitto } from '../../../bus/mosquitto.ts'
+import { type Mosquitto, startMosquitto } from '../../../bus/mosquitto.ts'
 import { writeFixtureRepository } from '../../../helpers/fixture-repository.ts'
 import { launchHostProcess, type LaunchedProcess } from '../../../helpers/host-process.ts'
 import { createTcpProxy, type TcpProxy } from '../../../helpers/tcp-proxy.ts'
@@ -69,8 +69,7 @@ export async function createFaultStage(
   const folder = await temporaryDirectory(context)
   // Else a witness that is slow for a second gets messages of QoS 1 later than those of QoS 0 that were sent after them: the
   // broker has 20 of the former on the way at a time, and lets the others overtake.
-  const mosquitto = await createMosquitto(context, ['allow_anonymous true', 'max_inflight_messages 0'])
-  await mosquitto.start()
+  const mosquitto = await startMosquitto(context, ['allow_anonymous true', 'max_inflight_messages 0'])
   const witness = await startWitness(context, mosquitto.url)
   const repository = join(folder, 'repository')
   await writeFixtureRepository(repository, [

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import mqtt from 'mqtt'
+import { listen } from '../../../helpers/listen.ts'
 
 /** What a counting plugin says of itself with each act. */
 export interface Act {
@@ -75,7 +75,7 @@ export async function startWitness(context: TestContext, broker: string): Promis
     look(JSON.parse(searchParams.get('act') ?? ''), 'http')
     response.end()
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const port = await listen(server)
   const client = await mqtt.connectAsync(broker, { reconnectPeriod: 100 }, false)
   client.on('error', () => undefined)
   client.on('message', (_topic, payload) => look(JSON.parse(payload.toString()), 'mqtt'))
@@ -86,7 +86,7 @@ export async function startWitness(context: TestContext, broker: string): Promis
     server.close()
   })
   return {
-    http: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
+    http: `http://127.0.0.1:${port}/`,
     ...{ breaches, counts },
     last: (plugin) => seen.get(plugin),
   }
