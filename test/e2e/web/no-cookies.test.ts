@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { openWindow } from '../helpers/browser-window.ts'
-import { hostWithLamp, lamp, lampHost, options, token } from './web-fixture.ts'
+import { openWindow } from '../../helpers/browser-window.ts'
+import { hostWithLamp, lamp, lampHost, options, token } from './fixture.ts'
 
 /** The pages in a browser where somebody has all cookies blocked: it keeps nothing, and throws where a page asks for its storage. */
 

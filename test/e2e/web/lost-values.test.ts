@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Route } from 'playwright-core'
-import { until } from '../helpers/until.ts'
-import { lampHost, losingFirst, options, run, useBrowser } from './web-fixture.ts'
+import { until } from '../../helpers/until.ts'
+import { lampHost, losingFirst, options, run, useBrowser } from './fixture.ts'
 
 /** Values that somebody sets, over a line that breaks. */
 

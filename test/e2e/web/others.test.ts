@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { hostWithLamp, lamp, options, useBrowser } from './web-fixture.ts'
+import { hostWithLamp, lamp, options, useBrowser } from './fixture.ts'
 
 /** Two people who change the same plugin, one of them on a page that has not heard of the other. */
 

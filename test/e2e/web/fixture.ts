@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict'
 import { after, before, type TestContext } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { browserMissing, launchBrowser, openPage, type View, type WatchedPage } from '../helpers/browser.ts'
-import { standardFixtures } from '../helpers/fixture-repository.ts'
-import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import { startTestHost, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import {
+  browserMissing,
+  launchBrowser,
+  openPage,
+  type View,
+  type WatchedPage,
+} from '../../helpers/browser.ts'
+import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { startTestHost, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 
 /** The user interface in a real browser, against a real host: what all tests of it begin with. */
 

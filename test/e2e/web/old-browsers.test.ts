@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { webAssets } from '../../src/http/answers/web-assets.ts'
-import { until } from '../helpers/until.ts'
-import { heading, hostWithLamp, options, useBrowser } from './web-fixture.ts'
+import { webAssets } from '../../../src/http/answers/web-assets.ts'
+import { until } from '../../helpers/until.ts'
+import { heading, hostWithLamp, options, useBrowser } from './fixture.ts'
 
 /** The pages in the oldest browsers that they are for: Safari 16.4, Firefox 115, Chrome 111 (`src/web/esbuild.json`). */
 

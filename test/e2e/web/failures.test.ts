@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../helpers/until.ts'
-import { heading, hostWithLamp, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
+import { until } from '../../helpers/until.ts'
+import { heading, hostWithLamp, lamp, lampHost, options, useBrowser } from './fixture.ts'
 
 /** What a page says of something that it cannot read, and what it does about it. */
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { bridge } from './bridge-plugin.ts'
-import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+import { bridge } from '../bridge-plugin.ts'
+import { install, lampHost, options, useBrowser } from './fixture.ts'
 
 /** What becomes of what somebody types into a form of settings, and of where they are in it. */
 

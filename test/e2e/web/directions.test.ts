@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+import { install, lampHost, options, useBrowser } from './fixture.ts'
 
 /** Texts of plugins with characters that turn the direction of what follows them. */
 

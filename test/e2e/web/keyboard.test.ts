@@ -1,7 +1,7 @@
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../helpers/until.ts'
-import { hostWithLamp, options, useBrowser } from './web-fixture.ts'
+import { until } from '../../helpers/until.ts'
+import { hostWithLamp, options, useBrowser } from './fixture.ts'
 
 /** The keyboard stays where it was, whatever becomes of what was pressed. */
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { heading, lampHost, options, run, useBrowser } from './web-fixture.ts'
+import { heading, lampHost, options, run, useBrowser } from './fixture.ts'
 
 /** Documents of plugins: somebody else has written them. */
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import { traceMainThread } from '../helpers/main-thread.ts'
-import { hostWithLamp, lamp, options, useBrowser } from './web-fixture.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { traceMainThread } from '../../helpers/main-thread.ts'
+import { hostWithLamp, lamp, options, useBrowser } from './fixture.ts'
 
 /** The pages of a host with much to do. */
 

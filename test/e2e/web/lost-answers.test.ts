@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
-import { listen } from '../helpers/listen.ts'
-import type { TestHost } from '../helpers/test-host.ts'
-import { until } from '../helpers/until.ts'
+import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { listen } from '../../helpers/listen.ts'
+import type { TestHost } from '../../helpers/test-host.ts'
+import { until } from '../../helpers/until.ts'
 import {
   heading,
   hostWithLamp,
@@ -16,7 +16,7 @@ import {
   options,
   token,
   useBrowser,
-} from './web-fixture.ts'
+} from './fixture.ts'
 
 /** Commands and questions whose answer does not come back to the page: it was cut off on the way, or a proxy gave up. */
 

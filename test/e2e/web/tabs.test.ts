@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { BrowserContext, Locator, Page } from 'playwright-core'
-import { openWindow, plainName } from '../helpers/browser-window.ts'
-import type { TestHost } from '../helpers/test-host.ts'
-import { until } from '../helpers/until.ts'
+import { openWindow, plainName } from '../../helpers/browser-window.ts'
+import type { TestHost } from '../../helpers/test-host.ts'
+import { until } from '../../helpers/until.ts'
 import {
   hostWithFixedPort,
   hostWithLamp,
@@ -13,7 +13,7 @@ import {
   options,
   runningLamp,
   token,
-} from './web-fixture.ts'
+} from './fixture.ts'
 
 /**
  * Many tabs of one browser, with pages of one host. A browser opens six connections to a host, for all its tabs together,

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
-import { assertAccessible, assertFitsWidth, showTheme } from '../helpers/browser.ts'
-import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
-import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import { until } from '../helpers/until.ts'
+import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { assertAccessible, assertFitsWidth, showTheme } from '../../helpers/browser.ts'
+import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { until } from '../../helpers/until.ts'
 import {
   heading,
   hostWithFixedPort,
@@ -21,7 +21,7 @@ import {
   token,
   useBrowser,
   views,
-} from './web-fixture.ts'
+} from './fixture.ts'
 
 /** The user interface in a real browser, against a real host. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertFitsWidth } from '../helpers/browser.ts'
-import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
-import { startTestHost } from '../helpers/test-host.ts'
-import { install, options, run, useBrowser } from './web-fixture.ts'
+import { assertFitsWidth } from '../../helpers/browser.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
+import { startTestHost } from '../../helpers/test-host.ts'
+import { install, options, run, useBrowser } from './fixture.ts'
 
 /** Ids, topics and addresses that are longer than a line of a phone. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openWindow } from '../helpers/browser-window.ts'
-import { assertFitsWidth } from '../helpers/browser.ts'
-import { hostWithLamp, lamp, options } from './web-fixture.ts'
+import { openWindow } from '../../helpers/browser-window.ts'
+import { assertFitsWidth } from '../../helpers/browser.ts'
+import { hostWithLamp, lamp, options } from './fixture.ts'
 
 test(
   'who has set larger letters in the browser reads the pages with them, on a phone as well',

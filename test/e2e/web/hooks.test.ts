@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
-import { until } from '../helpers/until.ts'
-import { lampHost, nameOf, options, run, useBrowser, views } from './web-fixture.ts'
+import { assertAccessible, assertFitsWidth } from '../../helpers/browser.ts'
+import { until } from '../../helpers/until.ts'
+import { lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
 
 /** Addresses for requests from outside on a plugin's page, and what such an address shows in a browser. */
 

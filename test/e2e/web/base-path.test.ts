@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
-import { createPathProxy } from '../helpers/path-proxy.ts'
-import { until } from '../helpers/until.ts'
-import type { WatchedPage } from '../helpers/browser.ts'
-import { heading, lampHost, logIn, options, run, token, useBrowser } from './web-fixture.ts'
+import { createPathProxy } from '../../helpers/path-proxy.ts'
+import { until } from '../../helpers/until.ts'
+import type { WatchedPage } from '../../helpers/browser.ts'
+import { heading, lampHost, logIn, options, run, token, useBrowser } from './fixture.ts'
 
 /** The pages below a path of a name that the host shares with others: a proxy shows it there, and takes the path off. */
 

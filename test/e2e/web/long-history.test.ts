@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { endedSegments } from '../../src/journal/segments/segment.ts'
-import { endLatestFirst } from '../helpers/end-latest-first.ts'
-import { writeLongJournal } from '../helpers/long-journal.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { openTestHost, type TestHost } from '../helpers/test-host.ts'
-import { install, lampHost, options, useBrowser } from './web-fixture.ts'
+import { endedSegments } from '../../../src/journal/segments/segment.ts'
+import { endLatestFirst } from '../../helpers/end-latest-first.ts'
+import { writeLongJournal } from '../../helpers/long-journal.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { install, lampHost, options, useBrowser } from './fixture.ts'
 
 /** Histories and machines on a journal of years. */
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { until } from '../helpers/until.ts'
-import { lampHost, options, useBrowser } from './web-fixture.ts'
+import { until } from '../../helpers/until.ts'
+import { lampHost, options, useBrowser } from './fixture.ts'
 
 /** Where one has been on a page, and comes back to. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { Problem } from '../../src/base/problem.ts'
-import type { LifecycleFacade } from '../../src/lifecycle/facade.ts'
-import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
-import { createFakeFleet, fleetHostNamed } from '../helpers/fake-fleet.ts'
-import { startHttp } from '../http/http-over.ts'
-import { heading, hostWithLamp, install, lamp, nameOf, options, run, useBrowser } from './web-fixture.ts'
+import { Problem } from '../../../src/base/problem.ts'
+import type { LifecycleFacade } from '../../../src/lifecycle/facade.ts'
+import { assertAccessible, assertFitsWidth, type View } from '../../helpers/browser.ts'
+import { createFakeFleet, fleetHostNamed } from '../../helpers/fake-fleet.ts'
+import { startHttp } from '../../http/http-over.ts'
+import { heading, hostWithLamp, install, lamp, nameOf, options, run, useBrowser } from './fixture.ts'
 
 /** The pages of a host of a fleet, in a real browser. The plugins are real; the other hosts are a table of the test. */
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
-import { assertAccessible, assertFitsWidth, type View } from '../helpers/browser.ts'
-import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import { failingFileSystem } from '../helpers/failing-file-system.ts'
-import type { TestHost } from '../helpers/test-host.ts'
-import { generousTime } from '../helpers/generous-time.ts'
+import { defaultRestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
+import { assertAccessible, assertFitsWidth, type View } from '../../helpers/browser.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
+import type { TestHost } from '../../helpers/test-host.ts'
+import { generousTime } from '../../helpers/generous-time.ts'
 import {
   heading,
   hostWithLamp,
@@ -17,7 +17,7 @@ import {
   runningLamp,
   useBrowser,
   views,
-} from './web-fixture.ts'
+} from './fixture.ts'
 
 /** What the pages say and do when something has gone wrong, or might. */
 

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
-import { openTestHost, type TestHost } from '../helpers/test-host.ts'
-import { endLatestFirst } from '../helpers/end-latest-first.ts'
-import { writeLongJournal } from '../helpers/long-journal.ts'
-import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { hostWithLamp, install, lamp, lampHost, options, useBrowser } from './web-fixture.ts'
+import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { endLatestFirst } from '../../helpers/end-latest-first.ts'
+import { writeLongJournal } from '../../helpers/long-journal.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { hostWithLamp, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 

@@ -1,21 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { connect } from '../bus/bus-fixture.ts'
-import { assertAccessible } from '../helpers/browser.ts'
-import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { createTcpProxy } from '../helpers/tcp-proxy.ts'
-import { until } from '../helpers/until.ts'
-import {
-  heading,
-  hostWithLamp,
-  lamp,
-  lampHost,
-  logIn,
-  options,
-  run,
-  token,
-  useBrowser,
-} from './web-fixture.ts'
+import { connect } from '../../bus/bus-fixture.ts'
+import { assertAccessible } from '../../helpers/browser.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { until } from '../../helpers/until.ts'
+import { heading, hostWithLamp, lamp, lampHost, logIn, options, run, token, useBrowser } from './fixture.ts'
 
 /** What changes while a page of it is open: values, what there is, the login. */
 

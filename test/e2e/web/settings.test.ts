@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { assertAccessible, assertFitsWidth } from '../helpers/browser.ts'
-import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { bridge } from './bridge-plugin.ts'
-import { heading, install, lampHost, nameOf, options, run, useBrowser, views } from './web-fixture.ts'
+import { assertAccessible, assertFitsWidth } from '../../helpers/browser.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { bridge } from '../bridge-plugin.ts'
+import { heading, install, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
 
 /** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
 

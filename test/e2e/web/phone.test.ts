@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lampPlugin } from '../helpers/lamp-plugin.ts'
-import { until } from '../helpers/until.ts'
-import { install, lamp, lampHost, options, runningLamp, useBrowser } from './web-fixture.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { until } from '../../helpers/until.ts'
+import { install, lamp, lampHost, options, runningLamp, useBrowser } from './fixture.ts'
 
 /** What one types on a phone, whose keys for numbers and whose way to show a small field are its own. */
 
