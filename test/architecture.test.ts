@@ -268,6 +268,18 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     pages: ['base', 'store', 'parts', 'plugin', 'machine', 'system'],
     'main.tsx': ['style', 'base', 'store', 'parts', 'pages'],
   },
+  'web/parts': {
+    'breakable.tsx': [],
+    'icon.tsx': [],
+    'link.tsx': [],
+    'state-chip.tsx': [],
+    'dialog.tsx': ['breakable.tsx'],
+    'fact.tsx': ['breakable.tsx'],
+    'feedback.tsx': ['breakable.tsx', 'icon.tsx'],
+    inputs: ['state-chip.tsx'],
+    lists: ['breakable.tsx', 'icon.tsx', 'link.tsx', 'state-chip.tsx', 'inputs'],
+    frame: ['breakable.tsx', 'icon.tsx', 'link.tsx'],
+  },
 }
 
 /** The imports between files of this program. */

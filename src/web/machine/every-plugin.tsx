@@ -1,7 +1,7 @@
 import { pluginPath } from '../base/router.ts'
 import type { PluginStateAt } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { useInfiniteScroll } from '../parts/infinite-scroll.tsx'
+import { useInfiniteScroll } from '../parts/lists/infinite-scroll.tsx'
 import { StateChip } from '../parts/state-chip.tsx'
 import { Link } from '../parts/link.tsx'
 

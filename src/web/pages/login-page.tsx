@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import { needsToken, send, session } from '../base/api.ts'
 import { Failure } from '../parts/feedback.tsx'
-import { Page } from '../parts/page.tsx'
-import { useSubmit } from '../parts/use-submit.ts'
+import { Page } from '../parts/frame/page.tsx'
+import { useSubmit } from '../parts/inputs/use-submit.ts'
 
 /** Asks for the token that the host was started with; the host answers with a cookie that no script can read. */
 export function LoginPage({ onDone }: { onDone(): void }) {

@@ -5,12 +5,12 @@ import { countOf, dateTimeOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { ConfirmDialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Note, ReadState } from '../parts/feedback.tsx'
-import { Page } from '../parts/page.tsx'
-import { useSubmit } from '../parts/use-submit.ts'
+import { Page } from '../parts/frame/page.tsx'
+import { useSubmit } from '../parts/inputs/use-submit.ts'
 import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
-import { literalText } from '../parts/literal-text.ts'
+import { literalText } from '../parts/inputs/literal-text.ts'
 
 interface Answer {
   repositories: Repository[]

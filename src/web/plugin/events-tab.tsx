@@ -4,9 +4,9 @@ import type { Plugin } from '../base/types.ts'
 import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty } from '../parts/feedback.tsx'
-import { LineList } from '../parts/line-list.tsx'
-import { PauseButton } from '../parts/pause-button.tsx'
-import { SearchBox } from '../parts/search-box.tsx'
+import { LineList } from '../parts/lists/line-list.tsx'
+import { PauseButton } from '../parts/lists/pause-button.tsx'
+import { SearchBox } from '../parts/lists/search-box.tsx'
 import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/emitted-events.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {

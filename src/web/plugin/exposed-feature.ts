@@ -1,7 +1,7 @@
 import { choicesOf, type FeatureKind, featuresOf } from '../../schema/plugin/exposed-components.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
 import { dateTimeOf, readableText } from '../base/words.ts'
-import { type InputKind, numberInput } from '../parts/input-kind.ts'
+import { type InputKind, numberInput } from '../parts/inputs/input-kind.ts'
 
 /** How a feature of something exposed is shown and set. Pure. */
 

@@ -2,7 +2,7 @@ import type { Exposed, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
-import { ValueInput } from '../parts/value-input.tsx'
+import { ValueInput } from '../parts/inputs/value-input.tsx'
 import { useExposures } from '../store/exposures.ts'
 import { tell } from '../store/notices.ts'
 import {

@@ -1,7 +1,7 @@
 import type { JournalEvent, Plugin } from '../base/types.ts'
-import { EventList } from '../parts/event-list.tsx'
+import { EventList } from '../parts/lists/event-list.tsx'
 import { ReadState } from '../parts/feedback.tsx'
-import { MovedAway } from '../parts/moved-away.tsx'
+import { MovedAway } from '../parts/lists/moved-away.tsx'
 import { usePluginHistory } from '../store/plugin-history.ts'
 import { useSettingChanges } from '../store/setting-changes.ts'
 

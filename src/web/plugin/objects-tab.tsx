@@ -4,8 +4,8 @@ import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { InfiniteList } from '../parts/infinite-scroll.tsx'
-import { SearchBox } from '../parts/search-box.tsx'
+import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
+import { SearchBox } from '../parts/lists/search-box.tsx'
 import { useObjects } from '../store/values.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {

@@ -4,11 +4,11 @@ import type { FleetHost, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
-import { useSubmit } from '../parts/use-submit.ts'
+import { useSubmit } from '../parts/inputs/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
-import { literalText } from '../parts/literal-text.ts'
+import { literalText } from '../parts/inputs/literal-text.ts'
 
 /** Where in the fleet the plugin runs, and where it may. */
 export function PlacementPanel({ plugin }: { plugin: Plugin }) {

@@ -7,7 +7,7 @@ import { breakable } from '../parts/breakable.tsx'
 import { AddressLink, Fact } from '../parts/fact.tsx'
 import { Failure } from '../parts/feedback.tsx'
 import { PluginChip } from '../parts/state-chip.tsx'
-import { useSubmit } from '../parts/use-submit.ts'
+import { useSubmit } from '../parts/inputs/use-submit.ts'
 import { tell } from '../store/notices.ts'
 import { Link } from '../parts/link.tsx'
 

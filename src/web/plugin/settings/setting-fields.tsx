@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { moved } from '../../base/moved.ts'
 import type { Field } from '../../base/types.ts'
-import { SortableList } from '../../parts/sortable-list.tsx'
+import { SortableList } from '../../parts/lists/sortable-list.tsx'
 import { hiddenValue } from './draft.ts'
 import { ErrorLine, FieldFrame, idOf } from './field-frame.tsx'
 import { FieldInput } from './field-input.tsx'
@@ -16,7 +16,7 @@ import {
   withMember,
 } from './setting-places.ts'
 import { useForm } from './settings-form.ts'
-import { literalText } from '../../parts/literal-text.ts'
+import { literalText } from '../../parts/inputs/literal-text.ts'
 
 interface SettingFieldsProps {
   fields: readonly Field[]

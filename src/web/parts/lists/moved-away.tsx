@@ -1,4 +1,4 @@
-import { journal } from '../store/journal.ts'
+import { journal } from '../../store/journal.ts'
 
 /** Below the oldest event of a history that had more; nothing where all events are here. */
 export function MovedAway() {

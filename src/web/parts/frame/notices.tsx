@@ -1,5 +1,5 @@
-import { closeNotice, notices } from '../store/notices.ts'
-import { breakable } from './breakable.tsx'
+import { closeNotice, notices } from '../../store/notices.ts'
+import { breakable } from '../breakable.tsx'
 
 export function Notices() {
   return (

@@ -1,4 +1,4 @@
-import { countOf } from '../base/words.ts'
+import { countOf } from '../../base/words.ts'
 
 interface PauseButtonProps {
   paused: boolean

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { entriesNeeded } from '../base/view-position.ts'
+import { entriesNeeded } from '../../base/view-position.ts'
 
 interface InfiniteScroll {
   shown: number

@@ -1,9 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { dateTimeOf } from '../base/words.ts'
-import { faults, leaveSafeMode, safeMode, versions } from '../store/host.ts'
-import { breakable } from './breakable.tsx'
-import { Icon } from './icon.tsx'
+import { dateTimeOf } from '../../base/words.ts'
+import { faults, leaveSafeMode, safeMode, versions } from '../../store/host.ts'
+import { breakable } from '../breakable.tsx'
+import { Icon } from '../icon.tsx'
 
 /** What is said on every page as long as it is so. */
 export function Banners() {

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
-import { numberKeys, withPoint } from '../base/typed-number.ts'
-import { inputText, valueText } from '../base/words.ts'
+import { numberKeys, withPoint } from '../../base/typed-number.ts'
+import { inputText, valueText } from '../../base/words.ts'
 import type { InputKind } from './input-kind.ts'
 import { Switch } from './switch.tsx'
 import { literalText } from './literal-text.ts'

@@ -1,6 +1,6 @@
-import type { Plugin } from '../base/types.ts'
-import { busy, toggle } from '../store/commands.ts'
-import { PluginChip } from './state-chip.tsx'
+import type { Plugin } from '../../base/types.ts'
+import { busy, toggle } from '../../store/commands.ts'
+import { PluginChip } from '../state-chip.tsx'
 import { Switch } from './switch.tsx'
 
 /** What a plugin is up to, and the way to switch it on and off. */

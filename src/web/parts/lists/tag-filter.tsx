@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { setQuery } from '../base/router.ts'
-import { compareText } from '../base/words.ts'
+import { setQuery } from '../../base/router.ts'
+import { compareText } from '../../base/words.ts'
 
 /** Tags to choose from; a search finds the others. A repository may have thousands, and each is a node of the page. */
 const offeredTags = 40

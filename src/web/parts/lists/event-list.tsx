@@ -1,11 +1,11 @@
-import { detailOf } from '../base/event-detail.ts'
-import { dateTimeOf, eventInWords, originInWords } from '../base/words.ts'
-import type { JournalEvent } from '../base/types.ts'
-import { isInFleet } from '../store/host.ts'
-import { breakable } from './breakable.tsx'
+import { detailOf } from '../../base/event-detail.ts'
+import { dateTimeOf, eventInWords, originInWords } from '../../base/words.ts'
+import type { JournalEvent } from '../../base/types.ts'
+import { isInFleet } from '../../store/host.ts'
+import { breakable } from '../breakable.tsx'
 import { InfiniteList } from './infinite-scroll.tsx'
-import { StateChip } from './state-chip.tsx'
-import { Link } from './link.tsx'
+import { StateChip } from '../state-chip.tsx'
+import { Link } from '../link.tsx'
 
 interface EventListProps {
   /** Oldest first; the list shows the newest first. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
-import { breakable } from './breakable.tsx'
+import { breakable } from '../breakable.tsx'
 
 interface PageProps {
   title: string

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
-import { place } from '../base/router.ts'
-import { connection } from '../base/stream.ts'
-import { nextTheme, theme } from '../base/theme.ts'
-import { isInFleet } from '../store/host.ts'
-import { canLogOut, logOut } from '../store/session.ts'
+import { place } from '../../base/router.ts'
+import { connection } from '../../base/stream.ts'
+import { nextTheme, theme } from '../../base/theme.ts'
+import { isInFleet } from '../../store/host.ts'
+import { canLogOut, logOut } from '../../store/session.ts'
 import { Banners } from './banners.tsx'
-import { Icon, type IconName } from './icon.tsx'
+import { Icon, type IconName } from '../icon.tsx'
 import { Notices } from './notices.tsx'
-import { Link } from './link.tsx'
+import { Link } from '../link.tsx'
 
 interface Destination {
   path: string

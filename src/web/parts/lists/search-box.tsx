@@ -1,5 +1,5 @@
-import { Icon } from './icon.tsx'
-import { literalText } from './literal-text.ts'
+import { Icon } from '../icon.tsx'
+import { literalText } from '../inputs/literal-text.ts'
 
 interface SearchBoxProps {
   label: string

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { wordsWithDetails } from '../base/api.ts'
+import { wordsWithDetails } from '../../base/api.ts'
 
 interface Submit {
   /** For `onSubmit` of a form, or a button. Does nothing while it is under way. */

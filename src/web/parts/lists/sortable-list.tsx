@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { moved } from '../base/moved.ts'
-import { Icon } from './icon.tsx'
+import { moved } from '../../base/moved.ts'
+import { Icon } from '../icon.tsx'
 
 interface SortableListProps {
   /** What it is a list of: the name of the setting. */

@@ -1,6 +1,6 @@
-import type { LogEntry } from '../base/types.ts'
-import { momentOf, valueText } from '../base/words.ts'
-import { breakable } from './breakable.tsx'
+import type { LogEntry } from '../../base/types.ts'
+import { momentOf, valueText } from '../../base/words.ts'
+import { breakable } from '../breakable.tsx'
 
 interface LogEntryLineProps {
   entry: Omit<LogEntry, 'level'> & { level: string }
