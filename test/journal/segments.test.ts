@@ -55,11 +55,11 @@ async function use(journal: Journal, count: number, from = 0): Promise<number[]>
 }
 
 /** A directory with a journal of several segments, closed in order. */
-async function usedDirectory(context: { after(task: () => unknown): void }, count = 60): Promise<string> {
+async function usedDirectory(context: { after(task: () => unknown): void }): Promise<string> {
   const directory = await temporaryDirectory(context)
   const journal = await openTestJournal(directory, small())
   await journal.append([...installation(id), ...installation(other)], 'http')
-  await use(journal, count)
+  await use(journal, 60)
   await journal.close()
   assert.ok((await segmentsIn(directory)).length > 4)
   return directory

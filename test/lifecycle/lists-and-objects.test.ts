@@ -42,17 +42,12 @@ const lua = `
   end)
 `
 const permissions = { mqtt: { publish: ['\${config.rules[].to}'] } }
-const plugin = (version = '1.0.0', manifest: object = {}) => ({
-  id: 'bridge',
-  version,
-  lua,
-  manifest: { configSchema, permissions, ...manifest },
-})
+const plugin = { id: 'bridge', lua, manifest: { configSchema, permissions } }
 const path = '/api/plugins/@fixtures/bridge'
 
 let host: TestHost
 before(async () => {
-  host = await startTestHost({ plugins: [plugin()] })
+  host = await startTestHost({ plugins: [plugin] })
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
   await host.request('POST', `${path}/toggle`)
 })
@@ -176,7 +171,7 @@ test('over MQTT the placeholder keeps secrets of rows only while nothing else ch
 test('with a key, secrets in rows are encrypted on disk', async (context) => {
   const secretKeyFile = join(await temporaryDirectory(context), 'key')
   await writeFile(secretKeyFile, 'ab'.repeat(32), { mode: 0o600 })
-  const secured = await startHostFor(context, { plugins: [plugin()], settings: { secretKeyFile } })
+  const secured = await startHostFor(context, { plugins: [plugin], settings: { secretKeyFile } })
   await secured.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
   const body = { config: { rules: [{ from: 'open-row', to: 'b', token: 'canary-disk' }] } }
   assert.equal((await secured.request('POST', `${path}/config`, { body })).status, 200)

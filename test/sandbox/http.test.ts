@@ -24,11 +24,10 @@ async function answers(
   respond: Respond,
   requests: (base: string) => string[],
   show: string,
-  options?: OutsideOptions,
 ): Promise<string[]> {
   let lines: string[] = []
   await withWebServer(respond, async ({ url }) => {
-    lines = await printedBy(pluginSource(requestsInTurn(url, requests(url), show)), options)
+    lines = await printedBy(pluginSource(requestsInTurn(url, requests(url), show)))
   })
   return lines
 }

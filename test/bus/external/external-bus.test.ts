@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import type { BusMessage } from '../../../src/bus/bus.ts'
-import { createExternalBus, type ExternalBusSettings } from '../../../src/bus/external/external-bus.ts'
+import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import {
   collect,
   collectFromBus,
@@ -28,7 +28,7 @@ const hurriedClock = {
     systemClock.schedule(Math.min(milliseconds, milliseconds >= 2_000 ? milliseconds : 20), callback),
 }
 
-function createBus(t: TestContext, url: string, settings: Partial<ExternalBusSettings> = {}) {
+function createBus(t: TestContext, url: string) {
   const logger = createRecordingLogger()
   const bus = createExternalBus({
     url,
@@ -36,7 +36,6 @@ function createBus(t: TestContext, url: string, settings: Partial<ExternalBusSet
     logger,
     clock: hurriedClock,
     random: () => 0,
-    ...settings,
   })
   t.after(() => bus.close())
   return { bus, logger }

@@ -21,11 +21,18 @@ import { startHoldingProxy } from '../holding-proxy.ts'
 
 /** What becomes of the journal of a fleet when its store fails, or is not what it should be. */
 
-async function openHost(context: TestContext, url: string, directory: string, fleet = 'home') {
+async function openHost(context: TestContext, url: string, directory: string) {
   const connection = await connectTo(context, url)
   const failures: string[] = []
   const journal = await openFleetJournal({
-    ...{ connection, fleet, directory, files: systemFileSystem, clock: systemClock, logger: silentLogger },
+    ...{
+      connection,
+      fleet: 'home',
+      directory,
+      files: systemFileSystem,
+      clock: systemClock,
+      logger: silentLogger,
+    },
     failed: ({ message }) => void failures.push(message),
   })
   context.after(() => journal.close())

@@ -50,8 +50,8 @@ const renewal = (n: number, expected: number, session = '0-x-0'): LeaseEffect =>
   ...{ type: 'writeHost', host: 'a', expected },
   record: { session, n },
 })
-const lease = (epoch: number, expected: number, plugin = 'p'): LeaseEffect => ({
-  ...{ type: 'writeLease', plugin, expected },
+const lease = (epoch: number, expected: number): LeaseEffect => ({
+  ...{ type: 'writeLease', plugin: 'p', expected },
   record: { host: 'a', session: '0-x-0', epoch },
 })
 

@@ -126,13 +126,13 @@ interface Hook {
   methods: string[] | null
 }
 
-async function hooksOf(id = 'probe'): Promise<Hook[]> {
-  return (await host.request('GET', `/api/plugins/${id}/hooks`)).body.hooks
+async function hooksOfProbe(): Promise<Hook[]> {
+  return (await host.request('GET', '/api/plugins/probe/hooks')).body.hooks
 }
 
 /** The address of a handler at this host, as whoever comes through the proxy gets there. */
 async function addressOf(path: string): Promise<string> {
-  const hook = (await hooksOf()).find((one) => one.path === path)
+  const hook = (await hooksOfProbe()).find((one) => one.path === path)
   assert.ok(hook !== undefined, path)
   return hook.url.replace('https://home.example.com/lupine', '')
 }
@@ -222,7 +222,7 @@ test('§14 a path matches as a whole, and may have several parts', async () => {
 })
 
 test('§14 the address has a part that nobody can guess, unless the handler says otherwise', async () => {
-  const hooks = await hooksOf()
+  const hooks = await hooksOfProbe()
   const of = (path: string): Hook | undefined => hooks.find((one) => one.path === path)
   const secret = /^https:\/\/home\.example\.com\/lupine\/hooks\/fixtures\/probe\/([\w-]{16,})\/echo$/
   assert.match(of('echo')?.url ?? '', secret)
@@ -382,7 +382,8 @@ test('§14 where permissions are declared, auth = "none" needs hooks: "public"',
 
 test('§14 the secret is shown to its owner alone', async () => {
   const [, secret = ''] =
-    /probe\/([\w-]{16,})\/echo$/.exec((await hooksOf()).find((one) => one.path === 'echo')?.url ?? '') ?? []
+    /probe\/([\w-]{16,})\/echo$/.exec((await hooksOfProbe()).find((one) => one.path === 'echo')?.url ?? '') ??
+    []
   assert.ok(secret.length >= 16)
   for (const path of [
     '/api/history',
@@ -429,7 +430,7 @@ test('§14 one who has unloaded answers 404, and has the same addresses when it 
   const off = await host.request('POST', '/api/plugins/probe/toggle', { body: { enabled: false } })
   assert.equal(off.body.resources.httpHandlers, 0)
   assert.equal((await ask(echo)).status, 404)
-  assert.deepEqual(await hooksOf(), [])
+  assert.deepEqual(await hooksOfProbe(), [])
   await host.request('POST', '/api/plugins/probe/toggle', { body: { enabled: true } })
   assert.equal((await ask(echo)).status, 200)
 })

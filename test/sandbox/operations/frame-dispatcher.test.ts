@@ -10,7 +10,7 @@ import { createFrameReader, createFrameWriter } from '../../../src/schema/worker
 import type { FrameKind } from '../../../src/schema/worker/message-frames.ts'
 
 /** What became of frames, in order: what was asked of the host, and what was refused. */
-function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][], keptBytes = 1_000): unknown[] {
+function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][]): unknown[] {
   const seen: unknown[] = []
   const held = createHeldThings({ ...defaultLimits, objects: 2, sensors: 1 })
   held.note({
@@ -33,7 +33,7 @@ function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][], k
       setValue: (kind, id, value) => seen.push([kind, id, value?.value()]),
     },
     held,
-    kept: createKeptBytes(keptBytes),
+    kept: createKeptBytes(1_000),
     cramped: () => seen.push('cramped'),
   })
   const writer = createFrameWriter()
