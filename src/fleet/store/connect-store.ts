@@ -9,6 +9,7 @@ import { type FileSystem, systemFileSystem } from '../../base/files/file-system.
 import { messageOf } from '../../base/problem.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { keepNothing } from './keep-nothing.ts'
+import { leaveSilentServers } from './silent-store.ts'
 import { StoreRefusedError, StoreUnreachableError } from './store-errors.ts'
 import { openStoreFault, type ReadLogin, readLogin, type StoreLogin } from './store-login.ts'
 
@@ -27,6 +28,8 @@ export interface StoreConnectionOptions {
   reconnects?: boolean
   /** Milliseconds that a connection may take. */
   timeout?: number
+  /** Milliseconds by which silence is measured. */
+  now?: () => number
 }
 
 /** Milliseconds that a first connection may take, and between two tries once it was there. */
@@ -38,7 +41,7 @@ const pingInterval = 2_000
 /** Nothing is kept for the next connection. */
 export async function connectStore(
   address: StoreAddress,
-  { reconnects = true, timeout = connectTimeout }: StoreConnectionOptions = {},
+  { reconnects = true, timeout = connectTimeout, now = systemClock.monotonic }: StoreConnectionOptions = {},
 ): Promise<NatsConnection> {
   const { servers, name, files = systemFileSystem } = address
   const where = servers.join(', ')
@@ -66,7 +69,11 @@ export async function connectStore(
     throw explained(error, where)
   }
   const fault = openStoreFault(servers, connection.info ?? {})
-  if (fault === undefined) return keepNothing(connection)
+  if (fault === undefined) {
+    const made = keepNothing(connection)
+    if (reconnects && servers.length > 1) leaveSilentServers(made, now)
+    return made
+  }
   await connection.close()
   throw new StoreRefusedError(fault)
 }

@@ -1,3 +1,5 @@
+import { messageOf } from '../../base/problem.ts'
+
 /** The store did not answer: what was asked for is not known to be done. It may be tried again. */
 export class StoreUnreachableError extends Error {
   override readonly name: string = 'StoreUnreachableError'
@@ -42,4 +44,10 @@ export class StoreMissingError extends StoreRefusedError {
 /** What is in the store is not what this process has seen there: it was emptied, or is another one. */
 export class StoreReplacedError extends StoreRefusedError {
   override readonly name = 'StoreReplacedError'
+}
+
+export function unreachable(error: unknown): StoreUnreachableError {
+  return new StoreUnreachableError(`The fleet's store did not answer (${messageOf(error)}).`, {
+    cause: error,
+  })
 }

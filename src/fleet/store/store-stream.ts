@@ -9,13 +9,15 @@ import {
   type StreamInfo,
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
-import { messageOf, Problem } from '../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { isSameCreation } from './creation-time.ts'
+import { questionsOver } from './silent-store.ts'
 import {
   StoreFullError,
   StoreMissingError,
   StoreRefusedError,
   StoreUnreachableError,
+  unreachable,
 } from './store-errors.ts'
 import { createStream, isClustered, streamInfo, withCopies } from './stream-copies.ts'
 
@@ -121,6 +123,7 @@ export async function openStoreStream(
 ): Promise<StoreStream> {
   const { manager, info } = await openOrCreate()
   const client = jetstream(connection, { timeout: answerTimeout })
+  const questions = questionsOver(connection)
 
   async function openOrCreate(): Promise<{ manager: JetStreamManager; info: StreamInfo }> {
     try {
@@ -170,10 +173,17 @@ export async function openStoreStream(
   /** Whatever else it says, it has not answered what was asked. */
   async function asking<T>(question: () => Promise<T>): Promise<T> {
     try {
-      return await question()
+      const answer = await question()
+      questions.answered()
+      return answer
     } catch (error) {
-      throw error instanceof StoreUnreachableError ? error : unreachable(error)
+      throw error instanceof StoreUnreachableError ? error : unanswered(error)
     }
+  }
+
+  function unanswered(error: unknown): StoreUnreachableError {
+    questions.unanswered()
+    return unreachable(error)
   }
 
   async function consume(
@@ -187,6 +197,7 @@ export async function openStoreStream(
           ? { deliver_policy: DeliverPolicy.LastPerSubject }
           : { deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: from + 1 },
       )
+      questions.answered()
       return await consumer.consume({ expires: askingAgain, idle_heartbeat: heartbeat })
     } catch (error) {
       if (error instanceof Error && error.name === 'StreamNotFoundError') {
@@ -196,7 +207,7 @@ export async function openStoreStream(
           { cause: error },
         )
       }
-      throw unreachable(error)
+      throw unanswered(error)
     }
   }
 
@@ -224,6 +235,7 @@ export async function openStoreStream(
             ...(expectedOfStream === undefined ? {} : { lastSequence: expectedOfStream }),
           },
         })
+        questions.answered()
         return { seq }
       } catch (error) {
         if (error instanceof JetStreamApiError && error.code === wrongLastSequence) {
@@ -235,7 +247,7 @@ export async function openStoreStream(
             { cause: error },
           )
         }
-        throw unreachable(error)
+        throw unanswered(error)
       }
     },
     get: (which) =>
@@ -285,10 +297,4 @@ export async function openStoreStream(
       }
     },
   }
-}
-
-export function unreachable(error: unknown): StoreUnreachableError {
-  return new StoreUnreachableError(`The fleet's store did not answer (${messageOf(error)}).`, {
-    cause: error,
-  })
 }
