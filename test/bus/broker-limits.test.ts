@@ -9,6 +9,7 @@ import { connectPacket, openRaw } from './raw-client.ts'
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
 
 const raw = { id: 'raw', clean: true }
+const pingPacket = Buffer.from([0xc0, 0])
 
 for (const way of ways) {
   test(`over ${way}: only so many connections at a time, and room again when one has gone`, async (context) => {
@@ -49,6 +50,22 @@ for (const way of ways) {
     const silent = await openRaw(context, urls[way])
     silent.send(connectPacket({ ...raw, keepalive: 1 }))
     await silent.ended
+  })
+
+  test(`over ${way}: who has kept it while the host stood still stays, until it is silent`, async (context) => {
+    const { urls } = await startBothWays(context)
+    const client = await openRaw(context, urls[way])
+    client.send(connectPacket({ ...raw, keepalive: 1 }))
+    await client.expect('connack')
+    // It is ready a moment after that.
+    client.send(pingPacket)
+    await client.expect('pingresp')
+    client.send(pingPacket)
+    // Nothing at all goes on in this process meanwhile, as in one that is paused: only the time does.
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_600)
+    await client.expect('pingresp')
+    assert.equal(client.hasEnded(), false)
+    await client.ended
   })
 
   test(`over ${way}: a packet that is too large cuts its sender off before it is there, and nobody else`, async (context) => {

@@ -11,6 +11,7 @@ import { isUnreleased, type WillRecord } from '../../schema/files/broker-record.
 import { drainTimeout, inflightLimit } from '../broker-limits.ts'
 import { type Guesses, isFromPage } from '../listeners/page-guesses.ts'
 import { createBrokerRules } from './broker-rules.ts'
+import { readBeforeCutOff } from './keepalive.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
 import { createMessageEmitter } from './message-emitter.ts'
 import { createRecordFolder } from '../store/record-folder.ts'
@@ -105,6 +106,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
   keepWhoIsBack(broker)
   broker.on('connackSent', (_packet, client) => greeted(client))
   broker.on('clientReady', (client) => {
+    readBeforeCutOff(client)
     clientIds.add(client.id)
     store.clientIsBack(client.id)
     // All that had waited has been sent: now what has come meanwhile, and then what comes.
