@@ -62,6 +62,8 @@ export interface SandboxLimits extends Omit<PluginLimits, 'memory' | 'callbackTi
   windowShare: number
   /** See `placement.ts`; workers beyond those for want of room are as many as there are cores. */
   isolatesPerWorker: number
+  /** The same where they are to be back within a second on a small machine. */
+  isolatesInLargeGroup: number
   isolatesInSmallGroup: number
   shareInOneWorker: number
   isolatesBeforeNextWorker: number
@@ -113,6 +115,7 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   windowBeats: 100,
   windowShare: 0.5,
   isolatesPerWorker: 128,
+  isolatesInLargeGroup: 48,
   isolatesInSmallGroup: 16,
   shareInOneWorker: 1 / 8,
   isolatesBeforeNextWorker: 5,

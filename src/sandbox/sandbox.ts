@@ -42,8 +42,11 @@ const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCod
   'worker_died',
 ])
 
-/** As many in each worker as fit into it, however many are down then at one time. */
-const fullWorkers = (limits: SandboxLimits): SandboxLimits => ({ ...limits, shareInOneWorker: 1 })
+/** How many share a worker: as many as fit into it, or so many that few are down at one time. */
+const groupsOf = (isolation: 'auto' | 'shared', limits: SandboxLimits): SandboxLimits =>
+  isolation === 'shared'
+    ? { ...limits, shareInOneWorker: 1 }
+    : { ...limits, isolatesPerWorker: Math.min(limits.isolatesPerWorker, limits.isolatesInLargeGroup) }
 
 /** What ends a load of a plugin that takes too much of a shared worker. */
 const excesses: Partial<Record<IsolateErrorCode, Excess>> = { overran: 'time', overfilled: 'memory' }
@@ -64,7 +67,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   const slots =
     isolation === 'dedicated'
       ? own
-      : createWorkerPool({ ...common, own, limits: isolation === 'shared' ? fullWorkers(limits) : limits })
+      : createWorkerPool({ ...common, own, limits: groupsOf(isolation, limits) })
 
   async function loadAt(
     slot: WorkerSlot,
