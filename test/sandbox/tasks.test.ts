@@ -27,7 +27,7 @@ function stage() {
   const tasks = createTasks({
     ...{ queue, failed, preemptive: true, milliseconds: 5_000 },
     runtime: createLuaRuntime({ print: () => undefined, now: () => now }),
-    budget: createTimeBudget(() => now),
+    budget: createTimeBudget({ monotonic: () => now, processorTime: () => now }),
     monotonic: () => now,
     turn: (task) => task(),
     left: () => undefined,
@@ -105,7 +105,7 @@ test('steps that have Lua called again and again are set aside between two calls
   })
   const tasks = createTasks({
     ...{ runtime, queue, preemptive: true, milliseconds: 5_000 },
-    budget: createTimeBudget(() => now),
+    budget: createTimeBudget({ monotonic: () => now, processorTime: () => now }),
     monotonic: () => now,
     room: () => room,
     turn: (task) => task(),

@@ -9,8 +9,11 @@ import {
 } from '../../src/sandbox/worker/budgets/time-budget.ts'
 
 function budgetAt() {
-  const time = { now: 0 }
-  return { time, budget: createTimeBudget(() => time.now) }
+  const time = { now: 0, processor: 0 }
+  return {
+    time,
+    budget: createTimeBudget({ monotonic: () => time.now, processorTime: () => time.processor }),
+  }
 }
 
 test('waiting does not count, up to a limit for one entry', () => {
@@ -82,4 +85,19 @@ test('a process that stands still in the midst of a call takes no time of it but
     time.now += longestStep
     assert.match(budget.check() ?? '', /longer than 5 s/)
   })
+})
+
+test('what takes long in one step counts as a whole when the process has worked all the while', () => {
+  const { time, budget } = budgetAt()
+  const account = openAccount(5_000)
+  budget.run(account, () => {
+    for (const each of [1, 2]) {
+      time.now += 2_400
+      time.processor += 2_400
+      assert.equal(budget.check(), undefined, `step ${each}`)
+    }
+    time.now += 200
+    assert.match(budget.check() ?? '', /longer than 5 s/)
+  })
+  assert.ok(account.spent <= 5_000, `${account.spent} ms`)
 })

@@ -70,7 +70,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const flow = new Int32Array(setup.flow)
   const clock = workerClock
   const turn = <T>(task: () => T): T => (turns === undefined ? task() : turns.run(isolate, task))
-  const ownBudget = createTimeBudget(clock.monotonic)
+  const ownBudget = createTimeBudget(clock)
   const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)

@@ -1,3 +1,5 @@
+import type { Clock } from '../../../base/time/clock.ts'
+
 /**
  * Milliseconds that one entry may wait for others in all; what is more counts as its own time. So a plugin that
  * does nothing but wait, again and again, is stopped too.
@@ -5,10 +7,12 @@
 export const waitingLimit = 30_000
 
 /**
- * Milliseconds that count at most from one question of Lua's count hook, which asks all the time, to the next: in more than
- * that the process stood still, as it was paused with its container or virtual machine. Whoever hangs in one step is seen from outside.
+ * Milliseconds from one question of Lua's count hook, which asks all the time, to the next that count in any case. More than that
+ * counts as far as the process had a processor meanwhile: it may have stood still, paused with its container or virtual machine.
  */
 export const longestStep = 1_000
+/** Milliseconds after which it is asked anew how much of a processor the process has had. */
+const processorInterval = 250
 
 /** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
 export interface TimeAccount {
@@ -51,15 +55,27 @@ export interface TimeBudget {
   excuse<T>(task: () => T): T
 }
 
-export function createTimeBudget(monotonic: () => number): TimeBudget {
+export function createTimeBudget({
+  monotonic,
+  processorTime,
+}: Pick<Clock, 'monotonic' | 'processorTime'>): TimeBudget {
   let current: TimeAccount | undefined
   /** Until when the present account has been counted. */
   let since = 0
 
+  /** What the process had had of a processor when that was asked last. */
+  let processor = { at: Number.NEGATIVE_INFINITY, had: 0 }
+
   function settle(): void {
     const now = monotonic()
-    if (current !== undefined) current.spent += Math.min(now - since, longestStep)
+    const step = now - since
+    if (current !== undefined) current.spent += step > longestStep ? worked(step) : step
     since = now
+    if (now - processor.at >= processorInterval) processor = { at: now, had: processorTime() }
+  }
+
+  function worked(step: number): number {
+    return Math.min(step, Math.max(longestStep, processorTime() - processor.had))
   }
 
   return {
