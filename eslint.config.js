@@ -7,7 +7,7 @@ export default defineConfig(
   {
     files: ['**/*.{ts,tsx}'],
     extends: [typescript.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    languageOptions: { parserOptions: { project: true, tsconfigRootDir: import.meta.dirname } },
     linterOptions: { reportUnusedDisableDirectives: 'error' },
     plugins: { regexp },
     rules: {

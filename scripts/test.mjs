@@ -1,6 +1,6 @@
 // Runs the tests with node:test through tsx: the short ones, with `--long` those that are long for their own sake
 // (`*.long.test.ts`: kills, floods, endurance), or the files and folders named on the command line. With
-// `--except=test/fuzz,…` those that begin so are left out. Other flags are for Node.
+// `--except=test/fuzz,…` those that begin so are left out, with `--only=…` all others. Other flags are for Node.
 // Node 20 takes no glob patterns, so the files are listed here.
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -9,9 +9,14 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 
 const isLongRun = process.argv.includes('--long')
-const ownFlags = /^--long$|^--except=/
+const ownFlags = /^--long$|^--(except|only)=/
 const flags = process.argv.slice(2).filter((argument) => argument.startsWith('-') && !ownFlags.test(argument))
-const except = process.argv.flatMap((argument) => /^--except=(.+)/.exec(argument)?.[1].split(',') ?? [])
+const startsIn = (flag) =>
+  process.argv.flatMap((argument) =>
+    argument.startsWith(`--${flag}=`) ? argument.slice(flag.length + 3).split(',') : [],
+  )
+const except = startsIn('except')
+const only = startsIn('only')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
 const reporter = fileURLToPath(new URL('failed-files-reporter.mjs', import.meta.url))
 
@@ -39,8 +44,10 @@ function testFiles(path) {
 /** What a file may not share with another: hooks around each test, settings of the process, a measure of it. */
 const needsOwnProcess =
   /^(before|after)Each\(|\bmock\.|\bprocess\.(umask|memoryUsage|getActiveResourcesInfo|on)\b|collectGarbage/m
-/** Test files that share a process: to load the host takes longer than most of them. */
-const filesInOneProcess = 16
+/** Test files that share a process at most: to load the host takes longer than most of them. */
+const filesInOneProcess = 20
+/** The same at least, as far as there are so many. */
+const fewestInOneProcess = 6
 /** Tests wait for timers and disks, too: so many processes keep two cores busy. */
 const processesAtOnce = 3
 
@@ -62,6 +69,21 @@ function interleaved(files) {
     .map(({ file }) => file)
 }
 
+/** Large groups first, and small ones at the end, so that no process has to go on for long after all others. */
+function groupsOf(files) {
+  const stride = Math.ceil(files.length / filesInOneProcess)
+  // Every so-and-so-many-th: the dear ones stand side by side in their folders, and take turns so.
+  const waiting = Array.from({ length: stride }, (_, nth) =>
+    files.filter((_, index) => index % stride === nth),
+  ).flat()
+  const groups = []
+  while (waiting.length > 0) {
+    const share = Math.ceil(waiting.length / (2 * processesAtOnce))
+    groups.push(waiting.splice(0, Math.min(filesInOneProcess, Math.max(fewestInOneProcess, share))))
+  }
+  return groups
+}
+
 /**
  * Modules to run in this order, each in a process of its own, with the test files that they import: they are in `folder`.
  * `isShared`: files that may share a process do.
@@ -70,11 +92,7 @@ function modulesOf(files, folder, isShared) {
   // The long ones measure what a process takes.
   const isAlone = (file) => !isShared || file.endsWith('.long.test.ts') || needsOwnProcess.test(textOf(file))
   const sharing = files.filter((file) => !isAlone(file))
-  const count = Math.ceil(sharing.length / filesInOneProcess)
-  // Every so-and-so-many-th: the dear ones stand side by side in their folders, and take turns so.
-  const groups = Array.from({ length: count }, (_, nth) =>
-    sharing.filter((_, index) => index % count === nth),
-  )
+  const groups = groupsOf(sharing)
   return new Map(
     [...interleaved(files.filter(isAlone)).map((file) => [file]), ...groups].map((group, index) => {
       const path = join(folder, `${String(index).padStart(3, '0')}.test.mjs`)
@@ -138,7 +156,9 @@ const files = (named.length > 0 ? named : ['test', 'repository'])
   .filter((file) => named.length > 0 || file.endsWith('.long.test.ts') === isLongRun)
   .map((file) => relative('.', resolve(file)))
   .filter((file) => !except.some((start) => file.startsWith(start)))
-const first = run(files, isLongRun ? 2 : processesAtOnce)
+  .filter((file) => only.length === 0 || only.some((start) => file.startsWith(start)))
+const atOnce = files.every(isMeasuring) ? 1 : isLongRun ? 2 : processesAtOnce
+const first = run(files, atOnce)
 let { status } = first
 const failed = first.failed.map((group) => [...new Set(group.flatMap(testFilesOf))])
 const isEachKnown = failed.every((group) => group.length > 0)
