@@ -77,7 +77,10 @@ export function createApp({
       return
     }
     if (!context.url.startsWith('/')) {
-      throw new Problem('body_invalid', 'The address must begin with a slash.')
+      throw new Problem(
+        'body_invalid',
+        'The address must begin with a slash, or with http:// and what the Host header says.',
+      )
     }
     context.path = canonicalPath(context.path)
     await next()

@@ -18,6 +18,7 @@ import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './metrics/process-usage.ts'
 import { basePathOf, createBasePath } from './requests/base-path.ts'
+import { originForm } from './requests/path.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server/server.ts'
 import { createSystemView } from './answers/system-view.ts'
@@ -153,7 +154,7 @@ export function createHttp(settings: HttpSettings): Http {
   })
 
   function inside(request: IncomingMessage): IncomingMessage {
-    request.url = base.inside(request.url ?? '')
+    request.url = base.inside(originForm(request.url ?? '', request.headers.host))
     return request
   }
 

@@ -203,3 +203,24 @@ for (const { name, line, through, headers } of waysIn.filter(({ line }) => /POST
     }
   })
 }
+
+test('an address with the name of the host in it, as some proxies send it, must have the name that Host has', async () => {
+  const { host: own, port } = new URL(open.url)
+  for (const { name, line, through, headers } of waysIn) {
+    const askAt = (start: string, host: string): Promise<number> =>
+      statusOf(open, line.replace('/', `${start}/`), { ...headers, Host: host })
+    assert.equal(await askAt(`http://${own}`, own), through, name)
+    assert.equal(await askAt(`HTTP://LOCALHOST:${port}`, `localhost:${port}`), through, name)
+    for (const [start, host] of [
+      [`http://evil.example:${port}`, `evil.example:${port}`],
+      [`http://evil.example:${port}`, own],
+      [`http://${own}`, `evil.example:${port}`],
+      [`http://user@${own}`, own],
+      [`http://${own}@evil.example`, own],
+      [`ftp://${own}`, own],
+    ] as const)
+      assert.ok(![through, 500].includes(await askAt(start, host)), `${name} ${start}`)
+  }
+  assert.equal(await statusOf(open, `GET http://${own}`, { Host: own }), 200)
+  assert.equal(await statusOf(open, `GET http://${own}?q=x`, { Host: own }), 200)
+})
