@@ -8,7 +8,7 @@ import {
   type StreamConfig,
   type StreamInfo,
 } from '@nats-io/jetstream'
-import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { headers, type NatsConnection } from '@nats-io/transport-node'
 import { Problem } from '../../base/problem.ts'
 import { isSameCreation } from './creation-time.ts'
 import { questionsOver } from './silent-store.ts'
@@ -160,12 +160,6 @@ export async function openStoreStream(
     )
   }
 
-  function headersOf(values: Record<string, string>): MsgHdrs {
-    const made = headers()
-    for (const [key, value] of Object.entries(values)) made.set(key, value)
-    return made
-  }
-
   function room(): number {
     return (connection.info?.max_payload ?? Infinity) - bytesOfHeaders
   }
@@ -223,13 +217,13 @@ export async function openStoreStream(
           `The change takes ${size} bytes, and the fleet's store takes ${room()} at once; raise max_payload of nats-server.`,
         )
       }
+      const marks = headers()
+      if (replaces) marks.set('Nats-Rollup', 'sub')
+      if (removes) marks.set(operationHeader, 'DEL')
       try {
         const { seq } = await client.publish(subject, data, {
           ...(id === undefined ? {} : { msgID: id }),
-          headers: headersOf({
-            ...(replaces ? { 'Nats-Rollup': 'sub' } : {}),
-            ...(removes ? { [operationHeader]: 'DEL' } : {}),
-          }),
+          headers: marks,
           expect: {
             ...(expected === undefined ? {} : { lastSubjectSequence: expected }),
             ...(expectedOfStream === undefined ? {} : { lastSequence: expectedOfStream }),
@@ -239,6 +233,8 @@ export async function openStoreStream(
         return { seq }
       } catch (error) {
         if (error instanceof JetStreamApiError && error.code === wrongLastSequence) {
+          // Only who knows the last one can say so.
+          questions.answered()
           return { refusedAfter: Number(error.message.split(': ').at(-1)) }
         }
         if (error instanceof JetStreamApiError && withoutRoom.has(error.code)) {

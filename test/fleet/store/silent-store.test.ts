@@ -30,6 +30,11 @@ test('a connection leaves a server behind which nobody has answered for five sec
   await manager.streams.add({ name: 'NEWS', subjects: ['news'] })
   assert.deepEqual(await stream.publish('news', 'heard', {}), { seq: 1 })
   await manager.streams.delete('NEWS')
+  await isUnanswered(5_500)
+  await manager.streams.add({ name: 'NEWS', subjects: ['news'] })
+  const onTopOfAnother = { expected: 5 }
+  assert.deepEqual(await stream.publish('news', 'heard, and refused', onTopOfAnother), { refusedAfter: 0 })
+  await manager.streams.delete('NEWS')
   await isUnanswered(6_000)
   await isUnanswered(10_999)
   assert.equal(connection.getServer(), before)
