@@ -5,14 +5,17 @@ import {
   createTimeBudget,
   longestStep,
   openAccount,
+  processorInterval,
+  type TimeAccount,
   waitingLimit,
 } from '../../src/sandbox/worker/budgets/time-budget.ts'
 
 function budgetAt() {
-  const time = { now: 0, processor: 0 }
+  /** Milliseconds; `still`: for so many the process had no processor. */
+  const time = { now: 0, still: 0 }
   return {
     time,
-    budget: createTimeBudget({ monotonic: () => time.now, processorTime: () => time.processor }),
+    budget: createTimeBudget({ monotonic: () => time.now, processorTime: () => time.now - time.still }),
   }
 }
 
@@ -77,8 +80,9 @@ test('a process that stands still in the midst of a call takes no time of it but
   const account = openAccount(5_000)
   budget.run(account, () => {
     time.now += 60_000
+    time.still += 60_000
     assert.equal(budget.check(), undefined)
-    for (const each of [1, 2, 3]) {
+    for (const each of [1, 2, 3, 4]) {
       time.now += longestStep
       assert.equal(budget.check(), undefined, `${each} s of its own`)
     }
@@ -87,13 +91,54 @@ test('a process that stands still in the midst of a call takes no time of it but
   })
 })
 
+test('what hardly has a processor has the more time, and five times as much at most', () => {
+  /** Milliseconds until Lua is stopped, that asks each millisecond, while the process has this share of a processor. */
+  const timeWith = (share: number): number => {
+    const { time, budget } = budgetAt()
+    budget.run(openAccount(5_000), () => {
+      while (budget.check() === undefined) {
+        time.now += 1
+        time.still += 1 - share
+      }
+    })
+    return time.now
+  }
+  assert.equal(timeWith(1), 5_000)
+  assert.equal(timeWith(0.9), 5_000)
+  for (const [share, expected] of [
+    [0.5, 10_000],
+    [0.1, 25_000],
+    [0, 25_000],
+  ] as const) {
+    const off = expected - timeWith(share)
+    // The first look is behind the first quarter of a second, which counts in full.
+    assert.ok(off >= 0 && off <= 5 * processorInterval, `${share}: ${off} ms`)
+  }
+})
+
+test('a processor that was wanting in one call is not wanting for ever', () => {
+  const { time, budget } = budgetAt()
+  const run = (milliseconds: number, share: number): TimeAccount => {
+    const account = openAccount(60_000)
+    budget.run(account, () => {
+      for (let left = milliseconds; left > 0; left -= 1) {
+        time.now += 1
+        time.still += 1 - share
+        budget.check()
+      }
+    })
+    return account
+  }
+  assert.ok(run(10_000, 0.1).spent < 3_000)
+  assert.ok(run(10_000, 1).spent > 9_500)
+})
+
 test('what takes long in one step counts as a whole when the process has worked all the while', () => {
   const { time, budget } = budgetAt()
   const account = openAccount(5_000)
   budget.run(account, () => {
     for (const each of [1, 2]) {
       time.now += 2_400
-      time.processor += 2_400
       assert.equal(budget.check(), undefined, `step ${each}`)
     }
     time.now += 200

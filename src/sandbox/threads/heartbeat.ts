@@ -1,4 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { countedTime } from '../../base/time/starvation.ts'
 
 export interface HeartbeatSettings {
   clock: Clock
@@ -14,7 +15,7 @@ export interface HeartbeatSettings {
 
 /**
  * Asks a worker for signs of life. Silence is counted in beats, not by the clock: when the host itself has
- * slept, the answers that wait are read before the next beat.
+ * slept, the answers that wait are read before the next beat. A beat for which the process hardly had a processor counts as much less.
  */
 export interface Heartbeat {
   start(): void
@@ -28,11 +29,15 @@ export function createHeartbeat(settings: HeartbeatSettings): Heartbeat {
   let sequence = 0
   let answered = 0
   let silence = 0
+  /** Milliseconds of processor time, as of the last beat. */
+  let had = 0
 
   function beat(): void {
     next = undefined
+    const before = had
+    had = clock.processorTime()
     if (answered === sequence) silence = 0
-    else if (!settings.waiting()) silence += interval
+    else if (!settings.waiting()) silence += countedTime(interval, had - before)
     if (silence >= limit) {
       settings.unresponsive()
       return

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { createHeartbeat } from '../../../src/sandbox/threads/heartbeat.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
-function stage(answer: 'always' | 'never', waiting = (): boolean => false) {
-  const clock = createManualClock()
+function stage(answer: 'always' | 'never', waiting = (): boolean => false, share = 1) {
+  const manual = createManualClock()
+  const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const told: number[] = []
   const heartbeat = createHeartbeat({
     clock,
@@ -17,7 +18,7 @@ function stage(answer: 'always' | 'never', waiting = (): boolean => false) {
     unresponsive: () => told.push(clock.monotonic()),
   })
   heartbeat.start()
-  return { clock, heartbeat, told }
+  return { clock: manual, heartbeat, told }
 }
 
 test('a worker that answers lives for ever', () => {
@@ -31,6 +32,18 @@ test('a worker that is silent for the limit is unresponsive, once', () => {
   clock.advance(60_000)
   assert.deepEqual(told, [8_000])
   assert.equal(clock.waiting, 0)
+})
+
+test('silence counts as far as there was a processor to answer with, and a fifth in any case', () => {
+  for (const [share, end] of [
+    [0.9, 8_000],
+    [0.5, 16_000],
+    [0.01, 40_000],
+  ] as const) {
+    const { clock, told } = stage('never', undefined, share)
+    clock.advance(60_000)
+    assert.deepEqual(told, [end], `${share} of a processor`)
+  }
 })
 
 test('silence while the worker waits for the host does not count', () => {

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
+import { countedTime } from '../../../base/time/starvation.ts'
 
 /**
  * Milliseconds that one entry may wait for others in all; what is more counts as its own time. So a plugin that
@@ -7,12 +8,13 @@ import type { Clock } from '../../../base/time/clock.ts'
 export const waitingLimit = 30_000
 
 /**
- * Milliseconds from one question of Lua's count hook, which asks all the time, to the next that count in any case. More than that
- * counts as far as the process had a processor meanwhile: it may have stood still, paused with its container or virtual machine.
+ * Milliseconds from one question of Lua's count hook, which asks all the time, to the next that are looked at for want of a processor
+ * as any others. What is more was a standstill, paused with its container or virtual machine: all that counts of it is for how long
+ * the process had a processor.
  */
 export const longestStep = 1_000
-/** Milliseconds after which it is asked anew how much of a processor the process has had. */
-const processorInterval = 250
+/** Milliseconds of Lua after which it is asked anew how much of a processor the process has had. */
+export const processorInterval = 250
 
 /** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
 export interface TimeAccount {
@@ -63,19 +65,27 @@ export function createTimeBudget({
   /** Until when the present account has been counted. */
   let since = 0
 
-  /** What the process had had of a processor when that was asked last. */
-  let processor = { at: Number.NEGATIVE_INFINITY, had: 0 }
+  /** Lua has run for so many milliseconds since it was asked last what the process had had of a processor, and that was so much. */
+  let ran = 0
+  let had = 0
+  /** What a millisecond of Lua counts, 0 to 1: as found out last. What else the process does makes it more, never less. */
+  let share = 1
 
   function settle(): void {
     const now = monotonic()
-    const step = now - since
-    if (current !== undefined) current.spent += step > longestStep ? worked(step) : step
+    if (current !== undefined) current.spent += counted(now - since)
     since = now
-    if (now - processor.at >= processorInterval) processor = { at: now, had: processorTime() }
   }
 
-  function worked(step: number): number {
-    return Math.min(step, Math.max(longestStep, processorTime() - processor.had))
+  function counted(step: number): number {
+    ran += step
+    if (ran >= processorInterval) {
+      const before = had
+      had = processorTime()
+      share = countedTime(ran, had - before, longestStep) / ran
+      ran = 0
+    }
+    return step * share
   }
 
   return {
