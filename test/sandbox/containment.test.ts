@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
 import { noResources } from '../../src/schema/plugin/plugin.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { until } from '../helpers/until.ts'
 import { json, createRecorder, needsOwnWorker, pluginSource, testSandbox, withPlugin } from './stage.ts'
 
@@ -91,6 +92,23 @@ test('§6 a chunk that resists Lua’s limit fails the load at the host’s dead
   try {
     const lua = 'while true do end'
     await assert.rejects(sandbox.load(pluginSource(lua), recorder.services), { code: 'load_timeout' })
+  } finally {
+    await sandbox.close()
+  }
+})
+
+test('§6 a load has five times as long at most where the machine leaves the host no processor', async () => {
+  const manual = createManualClock()
+  const clock = { ...manual, processorTime: () => 0 }
+  const sandbox = testSandbox({ luaLoad: 600_000 }, { clock })
+  const recorder = createRecorder()
+  try {
+    const loading = sandbox.load(pluginSource('print("here")'), recorder.services)
+    manual.advance(149_000)
+    await (await loading).unload()
+    const endless = sandbox.load(pluginSource('while true do end'), recorder.services)
+    manual.advance(150_000)
+    await assert.rejects(endless, { code: 'load_timeout' })
   } finally {
     await sandbox.close()
   }

@@ -1,3 +1,6 @@
+import type { Clock } from './clock.ts'
+import { every } from './every.ts'
+
 /** Share of a time for which there was a processor, 0 to 1, from which on nothing was wanting. */
 const enough = 0.8
 /** What counts of a time in any case: whoever does nothing but wait for something else has no processor either. */
@@ -10,4 +13,34 @@ const least = 0.2
  */
 export function countedTime(elapsed: number, had: number, longest = elapsed): number {
   return had >= elapsed * enough ? elapsed : Math.max(had, Math.min(elapsed, longest) * least)
+}
+
+/** Milliseconds after which it is looked how much of a processor there was. */
+const lookEvery = 1_000
+
+/**
+ * As `withDeadline`, in milliseconds that count: for what works in this process, and has no time while the machine is paused or
+ * has other things to do. It may come by a look later.
+ */
+export function withCountedDeadline<T>(
+  clock: Clock,
+  milliseconds: number,
+  promise: Promise<T>,
+  late: () => Error,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    let left = milliseconds
+    let at = clock.monotonic()
+    let had = clock.processorTime()
+    const looking = every(clock, Math.min(milliseconds, lookEvery), () => {
+      const last = { at, had }
+      at = clock.monotonic()
+      had = clock.processorTime()
+      left -= countedTime(at - last.at, had - last.had, lookEvery)
+      if (left > 0) return
+      looking.cancel()
+      reject(late())
+    })
+    promise.then(resolve, reject).finally(() => looking.cancel())
+  })
 }

@@ -1,6 +1,5 @@
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { watchForStandstill } from '../../base/time/standstill.ts'
 import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
@@ -150,23 +149,6 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     }
   }
 
-  /** What ran out of time while the host stood still had none: it is given it once more. */
-  async function loadInItsTime(request: LoadRequest, signal: AbortSignal): Promise<void> {
-    const standstill = watchForStandstill(context.clock)
-    try {
-      await effects.load(request, signal)
-    } catch (error) {
-      const isLate = error instanceof IsolateError && error.code === 'load_timeout'
-      const stoodStill = standstill.stoodStill()
-      if (!isLate || stoodStill === 0 || signal.aborted) throw error
-      const seconds = Math.round(stoodStill / 1_000)
-      effects.say(request.id, 'warn', `The host stood still for ${seconds} s of that; it is loaded once more`)
-      await effects.load(request, signal)
-    } finally {
-      standstill.end()
-    }
-  }
-
   async function settle(id: string): Promise<void> {
     const state = stateOf(snapshotOfPlugin(context, id))
     if (state === 'installing') {
@@ -200,7 +182,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       const { signal, finish } = loads.begin(id)
       try {
         const { request } = await prepare(id, 'supervisor', signal, undefined)
-        await loadInItsTime(request, signal)
+        await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
       } catch (error) {
         if (signal.aborted) return
@@ -217,7 +199,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       heldUp.delete(id)
       try {
         const { request, changed } = await prepare(id, by, signal, ahead)
-        await loadInItsTime(request, signal)
+        await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {
           type: 'PluginLoaded',

@@ -1,4 +1,5 @@
-import { type Clock, withDeadline } from '../../base/time/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { withCountedDeadline } from '../../base/time/starvation.ts'
 import { cutText, cutTexts } from '../../base/text/cut-text.ts'
 import type { Json } from '../../base/text/json.ts'
 import type { Logger } from '../../base/log/log.ts'
@@ -206,7 +207,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       })
       const late = (): IsolateError => loadTimeout(limits)
       try {
-        await withDeadline(clock, limits.loadDeadline, loaded.promise, late)
+        await withCountedDeadline(clock, limits.loadDeadline, loaded.promise, late)
       } catch (error) {
         await isolateEnd.abandon(
           error instanceof IsolateError ? error : new IsolateError('worker_died', messageOf(error)),

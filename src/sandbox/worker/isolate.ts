@@ -257,8 +257,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function* unload(): Steps<void> {
     turns?.renew(isolate)
     try {
-      // Neighbours may be busy, so that it has a part of the time only; the host does not wait longer for that.
-      const until = turns && clock.monotonic() + budgets.cleanup
+      // Neighbours may be busy, or the machine, so that it has a part of the time only; the host does not wait longer for that.
+      const until = clock.monotonic() + budgets.cleanup
       yield* plugin.runCleanup(openAccount(budgets.cleanup, until))
     } catch (error) {
       log.failure('onCleanup', error)
