@@ -184,6 +184,15 @@ test('a name whose name server is silent is looked up once at a time, whoever as
   assert.deepEqual(await Promise.all([other, late]), ['the host', 'the host'])
 })
 
+test(
+  'a name that nobody looks up takes no more than the time of a request, also at a port of the host',
+  { timeout: 20_000 },
+  async (context) => {
+    const { fetch } = await stage(context, { lookup: () => undefined })
+    assert.equal(await fetch('http://silent.example:{port}/', { timeout: 50 }), 'timeout after 50 ms')
+  },
+)
+
 test('addresses of the network interfaces are the host itself, too', async (context) => {
   const { server, fetch } = await stage(context, {
     addresses: () => ['192.0.2.1'],

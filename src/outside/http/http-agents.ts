@@ -1,6 +1,7 @@
 import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher } from 'undici'
 import { isLoopback } from '../../base/network/loopback.ts'
+import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAddress } from './http-address.ts'
 import { createStaleConnections } from './stale-connections.ts'
@@ -25,15 +26,17 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Keeps the connections of all plugins: through the proxy of the environment, or directly. */
 export interface HttpAgents {
   /**
-   * `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy, and when the
-   * proxy would be asked for the host itself.
+   * `insecure`: whoever holds the certificate. Rejects when the environment names an impossible proxy, when the
+   * proxy would be asked for the host itself, and as soon as nobody waits.
    */
-  agentFor(address: HttpAddress, insecure: boolean): Promise<HttpAgent>
+  agentFor(address: HttpAddress, insecure: boolean, signal: AbortSignal): Promise<HttpAgent>
   /** Whether the server has closed a connection that was kept just when the request went: another one may do better. */
   wasStale(error: unknown): boolean
   /** Ends every connection at once. */
   close(): Promise<void>
 }
+
+const nobodyWaits = (): Error => new Error('nobody waits for this connection any more')
 
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
@@ -90,7 +93,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       const connect = own.concerns(port) ? guarded : plain
       const socket = connect(options, callback)
       function giveUp(): void {
-        if (socket instanceof Socket) socket.destroy(new Error('nobody waits for this connection any more'))
+        if (socket instanceof Socket) socket.destroy(nobodyWaits())
       }
       signal?.addEventListener('abort', giveUp)
     }
@@ -98,10 +101,13 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
 
   return {
     wasStale: staleConnections.isErrorOfOne,
-    async agentFor(address, insecure) {
+    async agentFor(address, insecure, signal) {
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)
-      if (!direct) await own.assertElsewhere(address.hostname, portOf(address.origin))
+      if (!direct) {
+        const judged = own.assertElsewhere(address.hostname, portOf(address.origin))
+        await unlessAborted(signal, judged, nobodyWaits, () => undefined)
+      }
       const key = `${direct} ${insecure}`
       const agent = agents.get(key) ?? create(direct, insecure)
       agents.set(key, agent)

@@ -105,7 +105,7 @@ export function createAnswerOpener({
     cookie: string | undefined,
     signal: AbortSignal,
   ) {
-    const agent = await agents.agentFor(wire, insecure)
+    const agent = await agents.agentFor(wire, insecure, signal)
     const request = (): Promise<Dispatcher.ResponseData> =>
       agent.request({
         origin: wire.origin,
