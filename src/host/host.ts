@@ -40,7 +40,7 @@ import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
 import { createPatiently } from './patient-start.ts'
-import { createReadiness } from './readiness.ts'
+import { createReadiness, watchDirectory } from './readiness.ts'
 import {
   asStartError,
   openTls,
@@ -110,7 +110,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   scope.add(() => tls?.close())
   let failed = false
   try {
-    const { files, release } = await takeDirectory(directory, system, logger)
+    const { files, isMoved, release } = await takeDirectory(directory, system, logger)
     let started = false
     scope.add(() => release({ withFile: !started }))
 
@@ -147,6 +147,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
 
     const gate = createStartGate()
     const readiness = createReadiness(bus, journal, snapshots, lifecycle, () => member?.isLive ?? true)
+    scope.add(watchDirectory(isMoved, readiness, clock))
     const face = shared?.member.face({
       lifecycle,
       journal: shared.journal,

@@ -1,3 +1,5 @@
+import type { Clock } from '../base/time/clock.ts'
+import { every } from '../base/time/every.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
@@ -52,4 +54,29 @@ export function createReadiness(
       return { ready, reasons }
     },
   }
+}
+
+/** Milliseconds between two looks at the data directory. */
+export const directoryLookEvery = 4_000
+const directoryMoved = 'the data directory was moved, replaced or unmounted; put it back'
+
+/** Says so also while nothing is written there, which would find out. Answers what ends it. */
+export function watchDirectory(
+  isMoved: () => Promise<boolean>,
+  { hinder, settle }: Pick<Readiness, 'hinder' | 'settle'>,
+  clock: Clock,
+): () => void {
+  let isLooking = false
+
+  async function look(): Promise<void> {
+    // A disk may take its time for an answer.
+    if (isLooking) return
+    isLooking = true
+    if (await isMoved()) hinder(directoryMoved)
+    else settle(directoryMoved)
+    isLooking = false
+  }
+
+  const looking = every(clock, directoryLookEvery, () => void look())
+  return () => looking.cancel()
 }

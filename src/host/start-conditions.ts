@@ -123,7 +123,7 @@ export async function takeDirectory(
   directory: string,
   system: FileSystem,
   logger: Logger,
-): Promise<DirectoryLock & { files: FileSystem }> {
+): Promise<DirectoryLock & Pick<HeldDirectory, 'files' | 'isMoved'>> {
   const created = existsSync(directory) ? undefined : directory
   let held: HeldDirectory | undefined
   let lock: DirectoryLock | undefined
@@ -141,7 +141,7 @@ export async function takeDirectory(
       `The data directory ${directory} cannot be written (${code ?? messageOf(error)}): ${advice}`,
     )
   }
-  const { files, release } = held
+  const { files, isMoved, release } = held
   if (lock === undefined) {
     await release()
     throw new StartError(
@@ -149,7 +149,10 @@ export async function takeDirectory(
     )
   }
   await warnOfRoot(directory, logger)
-  return { files, release: (how) => Promise.all([release(), lock.release(how)]).then(() => undefined) }
+  return {
+    ...{ files, isMoved },
+    release: (how) => Promise.all([release(), lock.release(how)]).then(() => undefined),
+  }
 }
 
 /** As after one `sudo npm start`: the next start, by the user that it belongs to, could not read what this one writes. */

@@ -3,7 +3,9 @@ import { cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { startTestHost } from '../helpers/test-host.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
+import { directoryLookEvery } from '../../src/host/readiness.ts'
+import { startHostFor, startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Keeps what its control is set to. */
@@ -57,11 +59,8 @@ for (const [title, replace] of displacements) {
       await replace(directory, away)
       const before = await contentOf(directory)
       assert.equal((await keep(2)).status, 200)
-      await until('the host to say so', async () => (await reasons()).length > 0)
-      assert.match(
-        (await reasons()).join(),
-        /the stored values of @fixtures\/keeper .* moved, replaced or unmounted; put it back/,
-      )
+      const ofStore = /the stored values of @fixtures\/keeper .* moved, replaced or unmounted; put it back/
+      await until('the host to say so', async () => ofStore.test((await reasons()).join()))
       assert.equal((await post('keeper/config', { config: {} })).status, 507)
       assert.equal((await post('install', { fullId: '@fixtures/keeper' })).status, 409)
       assert.deepEqual(await contentOf(directory), before)
@@ -70,7 +69,7 @@ for (const [title, replace] of displacements) {
       await rename(away, directory)
       await until('the stored value', () => isKept(2))
       assert.equal((await post('keeper/config', { config: {} })).status, 200)
-      assert.deepEqual(await reasons(), [])
+      await until('a host in order', async () => (await reasons()).length === 0)
 
       // Nor at the end.
       await rename(directory, away)
@@ -82,3 +81,23 @@ for (const [title, replace] of displacements) {
     },
   )
 }
+
+test(
+  'a host that writes nothing says that its data directory is gone, until it is back',
+  { skip: platform() === 'win32' && 'Windows moves no folder in which a file is open' },
+  async (context) => {
+    const schedule: Clock['schedule'] = (milliseconds, callback) =>
+      systemClock.schedule(milliseconds === directoryLookEvery ? 1 : milliseconds, callback)
+    const host = await startHostFor(context, { clock: { ...systemClock, schedule } })
+    const isTold = async (): Promise<boolean> => {
+      const { status, body } = await host.request('GET', '/readyz')
+      assert.equal(body.ready, status === 200)
+      return body.reasons.join() === 'the data directory was moved, replaced or unmounted; put it back'
+    }
+    assert.equal(await isTold(), false)
+    await rename(host.directory, `${host.directory}-away`)
+    await until('the host to say so', isTold)
+    await rename(`${host.directory}-away`, host.directory)
+    await until('a host in order', async () => !(await isTold()))
+  },
+)

@@ -17,6 +17,8 @@ export function movedDirectory(message: string): Error {
 
 export interface HeldDirectory {
   files: FileSystem
+  /** Whether it is another directory by now, or none. A disk that does not say is taken for the same. */
+  isMoved(): Promise<boolean>
   release(): Promise<void>
 }
 
@@ -25,18 +27,21 @@ export interface HeldDirectory {
  * a file or folder in another one of that name, or make it anew, is refused (ESTALE). To be released at the end.
  */
 export async function holdDirectory(files: FileSystem, directory: string): Promise<HeldDirectory> {
-  if (!isMovable) return { files, release: () => Promise.resolve() }
+  if (!isMovable) return { files, isMoved: () => Promise.resolve(false), release: () => Promise.resolve() }
   // Some file systems number what nobody has open anew.
   const handle = await systemFileSystem.open(directory, 'r')
   const own = await handle.stat()
 
-  async function requireDirectory(): Promise<void> {
+  async function isMoved(): Promise<boolean> {
     const found = await files.stat(directory).catch((error: unknown) => {
       if (isNotThere(error)) return undefined
       throw error
     })
-    if (found?.ino === own.ino && found.dev === own.dev) return
-    throw movedDirectory(`${directory} is another directory by now, or none`)
+    return found?.ino !== own.ino || found.dev !== own.dev
+  }
+
+  async function requireDirectory(): Promise<void> {
+    if (await isMoved()) throw movedDirectory(`${directory} is another directory by now, or none`)
   }
 
   return {
@@ -51,6 +56,7 @@ export async function holdDirectory(files: FileSystem, directory: string): Promi
         return files.mkdir(path, options)
       }) as FileSystem['mkdir'],
     },
+    isMoved: () => isMoved().catch(() => false),
     release: () => handle.close(),
   }
 }
