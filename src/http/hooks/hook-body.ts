@@ -68,8 +68,9 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
       const end = (): void => finish()
       readings.add(reading)
       request.on('data', take).on('end', end).on('close', breakOff).resume()
-      // Whoever has left while the request waited for its place will not be heard to leave.
-      if (request.destroyed) breakOff()
+      // Whoever has left while the request waited for its place will not be heard to leave, nor an end that had come with all else.
+      if (request.readableEnded) finish()
+      else if (request.destroyed) breakOff()
     })
   }
 

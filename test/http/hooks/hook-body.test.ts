@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, request } from 'node:http'
-import { connect } from 'node:net'
+import { createServer, IncomingMessage, request } from 'node:http'
+import { connect, Socket } from 'node:net'
 import { test } from 'node:test'
+import { messageOf, Problem } from '../../../src/base/problem.ts'
 import { createHookBodies, smallBody } from '../../../src/http/hooks/hook-body.ts'
 import { createHookPlaces, largeBodies } from '../../../src/http/hooks/hook-places.ts'
 import { listen } from '../../helpers/listen.ts'
@@ -116,4 +117,67 @@ test('the room that bodies take is given back, whether they come to their end or
     assert.equal(await send(megabyte, {}), String(megabyte))
     assert.equal(await send(megabyte + 1, { 'Transfer-Encoding': 'chunked' }), 'body_too_large')
   }
+})
+
+/** A request that has sent this much of a body, and may go on. */
+function requestWith(bytes: number): IncomingMessage {
+  const request = new IncomingMessage(new Socket())
+  request.push(Buffer.alloc(bytes))
+  return request
+}
+
+/** What becomes of it, by request. */
+function readBy(bodies: ReturnType<typeof createHookBodies>) {
+  const outcomes = new Map<IncomingMessage, string>()
+  const leaves: (() => void)[] = []
+  return {
+    leaves,
+    read(plugin: string, request: IncomingMessage): IncomingMessage {
+      bodies.read(plugin, request, new AbortController().signal).then(
+        ({ bytes, leave }) => {
+          outcomes.set(request, `${bytes.length} bytes`)
+          leaves.push(leave)
+        },
+        (error: unknown) => outcomes.set(request, error instanceof Problem ? error.code : messageOf(error)),
+      )
+      return request
+    },
+    outcome: (request: IncomingMessage): Promise<string> =>
+      until('an outcome', () => Promise.resolve(outcomes.get(request))),
+  }
+}
+
+test('over all plugins no more is kept of what is being read than there is room for', async () => {
+  const clock = createManualClock()
+  const { read, outcome } = readBy(createHookBodies(clock, createHookPlaces(clock)))
+  const [first, ...others] = Array.from({ length: 64 }, (_, number) =>
+    read(`@a/b${number}`, requestWith(megabyte)),
+  )
+  await until('all to be read', () =>
+    Promise.resolve([first, ...others].every((request) => request?.readableLength === 0)),
+  )
+  assert.equal(await outcome(read('@a/c', requestWith(1))), 'hook_unavailable')
+  first?.push(null)
+  assert.equal(await outcome(first ?? requestWith(0)), `${megabyte} bytes`)
+  const next = read('@a/c', requestWith(1))
+  next.push(null)
+  assert.equal(await outcome(next), '1 bytes')
+})
+
+test('whoever leaves in the midst of a body, or while it waits to be read on, takes no place of others', async () => {
+  const clock = createManualClock()
+  const { read, outcome, leaves } = readBy(createHookBodies(clock, createHookPlaces(clock)))
+  const large = Array.from({ length: largeBodies + 2 }, () => read('@a/b', requestWith(smallBody + 1)))
+  const [left, waiting, ...reading] = large.reverse()
+  const gone = reading.shift()
+  assert.ok(left !== undefined && waiting !== undefined && gone !== undefined)
+  for (const request of [waiting, ...reading]) request.push(null)
+  await until('all that have a place', () => Promise.resolve(leaves.length === reading.length))
+  left.destroy()
+  gone.destroy()
+  assert.equal(await outcome(gone), 'body_invalid')
+  assert.equal(await outcome(waiting), `${smallBody + 1} bytes`)
+  for (const leave of leaves) leave()
+  assert.equal(await outcome(left), 'body_invalid')
+  assert.equal(clock.waiting, 0)
 })
