@@ -49,6 +49,20 @@ test('Messages wait for a connection and leave in the order in which they came',
   assert.deepEqual(sent, ['a', 'b', 'c'])
 })
 
+test('What breaks the connection while it is being sent is the last on it, and all goes over the next one', () => {
+  const { queue, sent, send, finish } = setUp()
+  for (const topic of ['a', 'b', 'c']) queue.push(message(topic, 1))
+  queue.open((first, settle) => {
+    send(first, settle)
+    queue.pause()
+  }, 10)
+  assert.deepEqual(sent, ['a'])
+  queue.open(send, 10)
+  assert.deepEqual(sent, ['a', 'a', 'b', 'c'])
+  for (const topic of ['a', 'b', 'c']) finish(topic)
+  assert.equal(queue.waiting, 0)
+})
+
 test('A full window holds back everything behind it', () => {
   const { queue, sent, send, finish } = setUp()
   queue.open(send, 2)
