@@ -257,8 +257,11 @@ test('Who publishes is asked to wait while more than two thousand messages do, a
   finish('waits')
   await caughtUp
   queue.push(message('too many again', 1))
-  const cutOff = queue.congested()
+  let isCutOff = false
+  const cutOff = queue.congested()?.then(() => (isCutOff = true))
   assert.notEqual(cutOff, undefined)
+  await Promise.resolve()
+  assert.equal(isCutOff, false)
   queue.pause()
   await cutOff
 })
