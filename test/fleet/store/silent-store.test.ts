@@ -42,4 +42,10 @@ test('a connection leaves a server behind which nobody has answered for five sec
   await isUnanswered(11_000)
   await until('another server', async () => !connection.isClosed() && connection.getServer() !== before)
   await connection.flush()
+  // That one has its five seconds, too.
+  const next = connection.getServer()
+  await isUnanswered(12_000)
+  await isUnanswered(16_999)
+  await connection.flush()
+  assert.equal(connection.getServer(), next)
 })
