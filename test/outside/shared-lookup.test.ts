@@ -43,7 +43,8 @@ test('nobody waits for what could not even be asked', () => {
   assert.deepEqual(heard, ['no such family', '192.0.2.1'])
 })
 
-test('names whose name server is silent go one by one, and hold up none that was answered quickly the last time', () => {
+/** Look-ups that are answered when the test says so, after so many milliseconds. */
+function stage() {
   let now = 0
   const asked: string[] = []
   const answers = new Map<string, () => void>()
@@ -54,13 +55,20 @@ test('names whose name server is silent go one by one, and hold up none that was
     },
     () => now,
   )
-  const ask = (...names: string[]): void => {
-    for (const name of names) lookup(name, {}, () => undefined)
+  return {
+    asked,
+    ask(...names: string[]): void {
+      for (const name of names) lookup(name, {}, () => undefined)
+    },
+    answer(name: string, milliseconds: number): void {
+      now += milliseconds
+      answers.get(name)?.()
+    },
   }
-  const answer = (name: string, milliseconds: number): void => {
-    now += milliseconds
-    answers.get(name)?.()
-  }
+}
+
+test('names whose name server is silent go one by one, and hold up none that was answered quickly the last time', () => {
+  const { asked, ask, answer } = stage()
   ask('lamp')
   answer('lamp', 10)
   const clouds = ['cloud-1', 'cloud-2', 'cloud-3', 'cloud-4']
@@ -80,4 +88,22 @@ test('names whose name server is silent go one by one, and hold up none that was
   // The name server is there again.
   answer('cloud-4', 10)
   assert.deepEqual(asked.splice(0), ['cloud-1', 'new'])
+})
+
+test('quick names go first also while nothing is slow, and one that has become slow does not', () => {
+  const { asked, ask, answer } = stage()
+  for (const name of ['lamp', 'fan']) {
+    ask(name)
+    answer(name, 10)
+  }
+  asked.splice(0)
+  ask('new-1', 'new-2', 'new-3', 'lamp')
+  answer('new-1', 10)
+  assert.deepEqual(asked.splice(0), ['new-1', 'new-2', 'lamp'])
+  for (const name of ['new-2', 'lamp', 'new-3']) answer(name, 10)
+  ask('lamp')
+  answer('lamp', 5_000)
+  asked.splice(0)
+  ask('new-4', 'lamp', 'fan')
+  assert.deepEqual(asked, ['new-4', 'fan'])
 })
