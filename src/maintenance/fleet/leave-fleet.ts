@@ -6,10 +6,11 @@ import {
   syncDirectory,
   writeFileAtomically,
 } from '../../base/files/file-system.ts'
+import { storageFault } from '../../base/files/storage-fault.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
-import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { messageOf, Problem, systemErrorCode } from '../../base/problem.ts'
 import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
 import { openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { liveHosts } from '../../fleet/leases/live-hosts.ts'
@@ -69,7 +70,9 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
     left = await build({ ...settings, directory: building })
   } catch (error) {
     await files.rm(building, { recursive: true, force: true }).catch(() => undefined)
-    throw error
+    // What the journal says of its disk is for a host among others.
+    const reason = storageFault(error instanceof Problem ? error.cause : error)
+    throw reason === undefined ? error : new Error(reason, { cause: error })
   }
   await files.rename(building, directory)
   await syncDirectory(files, dirname(directory))

@@ -385,6 +385,28 @@ test('a fleet that has only the beginning of its first journal takes no host, un
   assert.equal((await early.append([entry], 'startup')).length, 1)
 })
 
+test('a directory for which there is no room is not made, and nothing is said of other hosts', async (context) => {
+  const { secretKeyFile, ring } = await keyFile(context)
+  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
+  const fleet = stage.newFleet()
+  await joinFleet(await membership(context, ring, fleet, directory))
+  const place = await newPlace(context)
+  const settings = await membership(context, ring, fleet, place)
+  for (const name of ['.host.journal', 'init.lua', '.host.json']) {
+    let isFull = false
+    const files = failingFileSystem((operation, path) => {
+      isFull ||= path.includes(name)
+      return isFull && (operation === 'write' || operation === 'writeFile')
+    })
+    await assert.rejects(leaveFleet({ ...settings, files }), {
+      message: 'The disk of the data directory is full; free some space and try again.',
+    })
+    assert.ok(isFull)
+    for (const left of [place, `${place}.leaving`]) await assert.rejects(stat(left), { code: 'ENOENT' })
+  }
+  assert.deepEqual((await leaveFleet(settings)).plugins, ['@fixtures/one'])
+})
+
 test('a directory that is left half made, or made and not told of, wherever the command was ended, is made anew', async (context) => {
   const { secretKeyFile, ring } = await keyFile(context)
   const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
