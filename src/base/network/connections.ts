@@ -14,6 +14,8 @@ export interface ConnectionLimits {
 }
 
 export interface Connections extends Iterable<Duplex> {
+  /** There are as many as there may be, of all together. */
+  readonly isFull: boolean
   /** Why one more over this socket cannot be taken; undefined: it can. */
   refusal(socket: Duplex): string | undefined
   /** Counts it until it is closed, or the answer is called. `socket`: what carries the stream of a WebSocket. */
@@ -24,11 +26,15 @@ export function createConnections(limits: ConnectionLimits): Connections {
   const { isOwnAddress = isLoopback } = limits
   const all = new Set<Duplex>()
   const byAddress = new Map<string, number>()
+  const isFull = (): boolean => all.size >= limits.connections
 
   return {
     [Symbol.iterator]: () => all.values(),
+    get isFull() {
+      return isFull()
+    },
     refusal(socket) {
-      if (all.size >= limits.connections) return 'there are as many as there may be'
+      if (isFull()) return 'there are as many as there may be'
       const address = peerAddress(socket)
       const taken = byAddress.get(address) ?? 0
       if (isOwnAddress(address) || taken < limits.connectionsPerAddress) return undefined

@@ -71,7 +71,8 @@ export interface Server {
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
   const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
-  // Requests that are not answered yet, by connection. Connections that were upgraded belong to somebody else.
+  // Requests that are not answered yet, by connection; those without any in the order in which they came to have none.
+  // Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, PipelinedRequests>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
@@ -103,6 +104,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
+    if (taken.isFull) makeRoom()
     const refusal = taken.refusal(socket)
     if (refusal !== undefined) {
       refused?.(refusal)
@@ -130,7 +132,9 @@ export function createHttpServer(settings: ServerSettings): Server {
     if (closing !== undefined || request.headers.host === undefined) response.shouldKeepAlive = false
     const requests = connections.get(socket)
     requests?.add(response, () => {
-      if (closing !== undefined && requests.answers.size === 0) socket.destroySoon()
+      if (requests.answers.size > 0) return
+      if (closing !== undefined) socket.destroySoon()
+      else if (connections.delete(socket)) connections.set(socket, requests)
     })
   })
   server.on('upgrade', (request, socket, head) => {
@@ -167,6 +171,19 @@ export function createHttpServer(settings: ServerSettings): Server {
     // What else comes of it is not heard: nothing is done that was refused.
     if (isOfBody) first.req.socket.destroySoon()
   })
+
+  /** A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes. */
+  function makeRoom(): void {
+    for (const [socket, { answers }] of connections) {
+      const peer = peerOf(socket)
+      const leave = places.get(peer)
+      if (answers.size > 0 || leave === undefined) continue
+      places.delete(peer)
+      leave()
+      socket.destroy()
+      return
+    }
+  }
 
   /** Node has let go of the connection already: it ends with this answer. */
   function answerWithoutUpgrade(request: IncomingMessage): void {

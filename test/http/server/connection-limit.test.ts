@@ -17,7 +17,7 @@ async function start(context: TestContext, limits: ConnectionLimits) {
     bind: '127.0.0.1',
     port: 0,
     clock: systemClock,
-    handle: (_request, response) => response.end('here'),
+    handle: ({ url }, response) => (url === '/at-work' ? response.write('a part') : response.end('here')),
     upgrade: (_request, socket) => {
       upgraded.push(socket)
       socket.write('HTTP/1.1 101 Switching Protocols\r\n\r\n')
@@ -32,7 +32,7 @@ async function start(context: TestContext, limits: ConnectionLimits) {
   await server.start()
 
   /** A connection, and what it is answered first; empty when it is refused. */
-  async function ask(headers = ''): Promise<{ socket: Socket; answer: string }> {
+  async function ask(headers = '', path = '/'): Promise<{ socket: Socket; answer: string }> {
     const socket = connect(server.port, '127.0.0.1')
     context.after(() => void socket.destroy())
     socket.on('error', () => undefined)
@@ -41,25 +41,37 @@ async function start(context: TestContext, limits: ConnectionLimits) {
       socket.once('data', (data) => resolve(data.toString('latin1').split('\r\n', 1)[0] ?? ''))
       socket.once('close', () => resolve(''))
     })
-    socket.write(`GET / HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
     return { socket, answer: await said }
   }
-  return { ask, refusals }
+  return { ask, atWork: () => ask('', '/at-work'), refusals }
 }
 
 const ok = 'HTTP/1.1 200 OK'
 const any = 1_000
 
 test('only so many connections are taken at a time, and again one when one has gone', async (context) => {
-  const { ask, refusals } = await start(context, { connections: 2, connectionsPerAddress: any })
-  const first = await ask()
-  const second = await ask()
+  const { ask, atWork, refusals } = await start(context, { connections: 2, connectionsPerAddress: any })
+  const first = await atWork()
+  const second = await atWork()
   const third = await ask()
   assert.deepEqual([first.answer, second.answer, third.answer], [ok, ok, ''])
   assert.deepEqual(refusals, ['there are as many as there may be'])
   first.socket.destroy()
   // The server hears of the end a little later.
   for (let attempt = 0; (await ask()).answer !== ok; attempt += 1) assert.ok(attempt < 1_000)
+})
+
+test('when all places are taken, who has asked nothing for the longest time makes room for who comes', async (context) => {
+  const { ask, atWork, refusals } = await start(context, { connections: 3, connectionsPerAddress: any })
+  const working = await atWork()
+  const [first, second] = [await ask(), await ask()]
+  first.socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(first.socket, 'data')
+  const gone = once(second.socket, 'close')
+  assert.equal((await ask()).answer, ok)
+  await gone
+  assert.deepEqual([working.socket.destroyed, first.socket.destroyed, refusals], [false, false, []])
 })
 
 test('one address takes only its share, this machine may take all', async (context) => {
