@@ -28,6 +28,19 @@ for (const way of ways) {
     assert.ok(bus.clients <= 2)
   })
 
+  test(`over ${way}: when all places are taken, who has been silent the longest after connecting makes room`, async (context) => {
+    const { bus, urls } = await startBothWays(context, { limits: { connections: 3 } })
+    await connect(context, urls[way])
+    const first = await openRaw(context, urls[way])
+    const second = await openRaw(context, urls[way])
+    await connect(context, urls.TCP)
+    await first.ended
+    second.send(connectPacket(raw))
+    await second.expect('connack')
+    await assert.rejects(connect(context, urls[way]))
+    assert.equal(bus.clients, 3)
+  })
+
   test(`over ${way}: one address takes only its share, this machine may take all`, async (context) => {
     const strict = await startBothWays(context, {
       limits: { connectionsPerAddress: 1, isOwnAddress: () => false },

@@ -93,6 +93,9 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     take,
     warn,
   })
+  broker.on('connackSent', ({ returnCode }, { conn }) => {
+    if (returnCode === 0) listeners.letIn(conn)
+  })
 
   async function listen(): Promise<void> {
     await broker.listen()

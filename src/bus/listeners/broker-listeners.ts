@@ -40,6 +40,8 @@ export interface BrokerListenersSettings {
 export function createBrokerListeners(settings: BrokerListenersSettings) {
   const { bind, port, tls, guesses, pageGuesses, addresses, limits, take, logger, warn } = settings
   const connections = createConnections(limits)
+  /** Those whose client has not been let in yet, in the order in which they came, and how each gives its place up. */
+  const strangers = new Map<Duplex, () => void>()
   const handshakes = new Set<Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
   let tcpServer: Server | undefined
@@ -47,7 +49,8 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   let shut = false
 
   function accept(connection: Duplex, request?: IncomingMessage): void {
-    connections.add(connection, request?.socket ?? connection)
+    strangers.set(connection, connections.add(connection, request?.socket ?? connection))
+    connection.once('close', () => strangers.delete(connection))
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
@@ -60,7 +63,18 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
   }
 
+  /** Many that connect and say nothing keep no client out: the one that has done so for the longest time goes. */
+  function makeRoom(): void {
+    const [longest] = strangers
+    if (longest === undefined) return
+    const [connection, leave] = longest
+    strangers.delete(connection)
+    leave()
+    connection.destroy()
+  }
+
   function isFull(socket: Duplex): boolean {
+    if (connections.isFull) makeRoom()
     const refusal = connections.refusal(socket)
     if (refusal === undefined) return false
     warn(`An MQTT connection was refused: ${refusal}`)
@@ -133,6 +147,10 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       }
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
       webSockets.handle(request, socket, head)
+    },
+    /** The client of this connection is known: its place is its own. */
+    letIn(connection: Duplex): void {
+      strangers.delete(connection)
     },
     /** From now on nobody comes in. */
     shut(): void {
