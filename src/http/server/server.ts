@@ -172,17 +172,20 @@ export function createHttpServer(settings: ServerSettings): Server {
     if (isOfBody) first.req.socket.destroySoon()
   })
 
-  /** A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes. */
+  /**
+   * A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes, else the one that has been
+   * agreeing on its encryption for the longest.
+   */
   function makeRoom(): void {
-    for (const [socket, { answers }] of connections) {
-      const peer = peerOf(socket)
-      const leave = places.get(peer)
-      if (answers.size > 0 || leave === undefined) continue
-      places.delete(peer)
-      leave()
-      socket.destroy()
-      return
-    }
+    const idle = [...connections].find(
+      ([socket, { answers }]) => answers.size === 0 && places.has(peerOf(socket)),
+    )
+    const socket = idle?.[0] ?? [...handshakes.values()].find((other) => places.has(peerOf(other)))
+    if (socket === undefined) return
+    const peer = peerOf(socket)
+    places.get(peer)?.()
+    places.delete(peer)
+    socket.destroy()
   }
 
   /** Node has let go of the connection already: it ends with this answer. */

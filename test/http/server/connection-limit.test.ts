@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { get } from 'node:https'
 import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { Problem, problemDocument } from '../../../src/base/problem.ts'
@@ -72,6 +75,35 @@ test('when all places are taken, who has asked nothing for the longest time make
   assert.equal((await ask()).answer, ok)
   await gone
   assert.deepEqual([working.socket.destroyed, first.socket.destroyed, refusals], [false, false, []])
+})
+
+test('when all places are taken, who has agreed on no encryption for the longest time makes room, too', async (context) => {
+  const folder = join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
+  const [certificate = '', key = ''] = ['certificate.pem', 'key.pem'].map((name) =>
+    readFileSync(join(folder, name), 'utf8'),
+  )
+  const server = createHttpServer({
+    ...{ bind: '127.0.0.1', port: 0, clock: systemClock },
+    tls: { identity: { certificate, key }, onRenewed: () => () => undefined },
+    handle: (_request, response) => response.end('here'),
+    upgrade: (_request, socket) => socket.destroy(),
+    limits: { connections: 2, connectionsPerAddress: any },
+  })
+  context.after(() => server.close())
+  await server.start()
+  const [first, second] = [connect(server.port, '127.0.0.1'), connect(server.port, '127.0.0.1')]
+  for (const socket of [first, second]) {
+    context.after(() => void socket.destroy())
+    await once(socket, 'connect')
+  }
+  const gone = once(first, 'close')
+  const [answer] = await once(
+    get({ port: server.port, host: '127.0.0.1', ca: certificate, agent: false }),
+    'response',
+  )
+  assert.equal(answer.statusCode, 200)
+  await gone
+  assert.equal(second.destroyed, false)
 })
 
 test('one address takes only its share, this machine may take all', async (context) => {
