@@ -14,15 +14,17 @@ export interface ConnectionLimits {
 }
 
 export interface Connections extends Iterable<Duplex> {
-  /** There are as many as there may be, of all together. */
-  readonly isFull: boolean
-  /** Why one more over this socket cannot be taken; undefined: it can. */
+  /** Why one more over this socket cannot be taken, for which room is made where there is none; undefined: it can. */
   refusal(socket: Duplex): string | undefined
   /** Counts it until it is closed, or the answer is called. `socket`: what carries the stream of a WebSocket. */
   add(connection: Duplex, socket: Duplex): () => void
 }
 
-export function createConnections(limits: ConnectionLimits): Connections {
+/** `makeRoom`: when there are as many as there may be, and one comes whose address may have one more. */
+export function createConnections(
+  limits: ConnectionLimits,
+  makeRoom: () => void = () => undefined,
+): Connections {
   const { isOwnAddress = isLoopback } = limits
   const all = new Set<Duplex>()
   const byAddress = new Map<string, number>()
@@ -30,15 +32,13 @@ export function createConnections(limits: ConnectionLimits): Connections {
 
   return {
     [Symbol.iterator]: () => all.values(),
-    get isFull() {
-      return isFull()
-    },
     refusal(socket) {
-      if (isFull()) return 'there are as many as there may be'
       const address = peerAddress(socket)
       const taken = byAddress.get(address) ?? 0
-      if (isOwnAddress(address) || taken < limits.connectionsPerAddress) return undefined
-      return 'its address has as many as it may'
+      if (!isOwnAddress(address) && taken >= limits.connectionsPerAddress)
+        return 'its address has as many as it may'
+      if (isFull()) makeRoom()
+      return isFull() ? 'there are as many as there may be' : undefined
     },
     add(connection, socket) {
       const address = peerAddress(socket)

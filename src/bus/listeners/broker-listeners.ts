@@ -39,7 +39,7 @@ export interface BrokerListenersSettings {
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
   const { bind, port, tls, guesses, pageGuesses, addresses, limits, take, logger, warn } = settings
-  const connections = createConnections(limits)
+  const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been let in yet, in the order in which they came, and how each gives its place up. */
   const strangers = new Map<Duplex, () => void>()
   const handshakes = new Set<Duplex>()
@@ -74,7 +74,6 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   }
 
   function isFull(socket: Duplex): boolean {
-    if (connections.isFull) makeRoom()
     const refusal = connections.refusal(socket)
     if (refusal === undefined) return false
     warn(`An MQTT connection was refused: ${refusal}`)

@@ -76,6 +76,7 @@ export function createHttpServer(settings: ServerSettings): Server {
   const connections = new Map<Socket, PipelinedRequests>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
+    makeRoom,
   )
   // How to stop counting a connection, by the address of the other side.
   const places = new Map<string, () => void>()
@@ -104,7 +105,6 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    if (taken.isFull) makeRoom()
     const refusal = taken.refusal(socket)
     if (refusal !== undefined) {
       refused?.(refusal)
@@ -177,15 +177,22 @@ export function createHttpServer(settings: ServerSettings): Server {
    * agreeing on its encryption for the longest.
    */
   function makeRoom(): void {
-    const idle = [...connections].find(
-      ([socket, { answers }]) => answers.size === 0 && places.has(peerOf(socket)),
-    )
-    const socket = idle?.[0] ?? [...handshakes.values()].find((other) => places.has(peerOf(other)))
-    if (socket === undefined) return
+    for (const [socket, { answers }] of connections) {
+      if (answers.size === 0 && gaveUpItsPlace(socket)) return
+    }
+    for (const socket of handshakes.values()) {
+      if (gaveUpItsPlace(socket)) return
+    }
+  }
+
+  function gaveUpItsPlace(socket: Socket): boolean {
     const peer = peerOf(socket)
-    places.get(peer)?.()
+    const leave = places.get(peer)
+    if (leave === undefined) return false
     places.delete(peer)
+    leave()
     socket.destroy()
+    return true
   }
 
   /** Node has let go of the connection already: it ends with this answer. */

@@ -77,6 +77,16 @@ test('when all places are taken, who has asked nothing for the longest time make
   assert.deepEqual([working.socket.destroyed, first.socket.destroyed, refusals], [false, false, []])
 })
 
+test('nobody makes room for an address that has as many connections as it may', async (context) => {
+  const limits = { connections: 1, connectionsPerAddress: 1, isOwnAddress: () => false }
+  const { ask, refusals } = await start(context, limits)
+  const { socket } = await ask()
+  assert.equal((await ask()).answer, '')
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'data')
+  assert.deepEqual(refusals, ['its address has as many as it may'])
+})
+
 test('when all places are taken, who has agreed on no encryption for the longest time makes room, too', async (context) => {
   const folder = join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
   const [certificate = '', key = ''] = ['certificate.pem', 'key.pem'].map((name) =>
