@@ -7,7 +7,7 @@ import { serializeJson } from '../../src/base/text/serialized-json.ts'
 import { createStartGate, type StartGate } from '../../src/http/requests/start-gate.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
-import { createManualClock } from '../helpers/manual-clock.ts'
+import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
 import { startHostFor } from '../helpers/test-host.ts'
 import { readEvents, type ServerSentEvent } from './clients.ts'
 import { startHttp } from './http-over.ts'
@@ -111,8 +111,11 @@ test('a client that comes back gets what it missed and what follows, each event 
   await Promise.all(readers.map((reader) => reader.close()))
 })
 
-/** The HTTP side with announcements and a journal that the test makes. */
-async function streamOf(clock = createManualClock()) {
+/** The HTTP side with announcements and a journal that the test makes. `asked`: what is behind this number is about to be read. */
+async function streamOf({
+  clock = createManualClock(),
+  asked = () => undefined,
+}: { clock?: ManualClock; asked?: (after: number) => void } = {}) {
   const listeners = new Set<(announcement: Announcement) => void>()
   const journal: JournalEventView[] = []
   const http = await startHttp(
@@ -121,10 +124,12 @@ async function streamOf(clock = createManualClock()) {
         listeners.add(listener)
         return () => void listeners.delete(listener)
       },
-      history: ({ after = 0, limit = Number.POSITIVE_INFINITY, plugin }) =>
-        journal
+      history({ after = 0, limit = Number.POSITIVE_INFINITY, plugin }) {
+        asked(after)
+        return journal
           .filter((event) => event.seq > after && (plugin === undefined || event.plugin === plugin))
-          .slice(0, limit),
+          .slice(0, limit)
+      },
       get lastSeq() {
         return journal.length
       },
@@ -155,11 +160,12 @@ test('an event that was read from the journal is not sent again when it is annou
   const reader = await readEvents(`${http.url}/api/events?lastEventId=0`)
   const missed = await reader.until(({ id }) => id === '2')
   announce({ kind: 'lifecycle', event: late })
-  announce({ kind: 'lifecycle', event: append() })
-  const following = await reader.until(({ id }) => id === '3')
+  const next = append()
+  for (const event of [next, next, append()]) announce({ kind: 'lifecycle', event })
+  const following = await reader.until(({ id }) => id === '4')
   assert.deepEqual(
     [...missed, ...following].map(({ id }) => id),
-    [undefined, '1', '2', '3'],
+    [undefined, '1', '2', '3', '4'],
   )
   await http.close()
 })
@@ -191,14 +197,18 @@ test('a number from another journal does not silence the stream', async () => {
   await http.close()
 })
 
-test('a long history is sent page by page', async () => {
-  const { http, append } = await streamOf()
+test('a long history is sent page by page, and what happens meanwhile behind it', async () => {
+  const { http, append, announce } = await streamOf({
+    asked(after) {
+      if (after === 500) announce({ kind: 'lifecycle', event: append() })
+    },
+  })
   for (let count = 0; count < 1_234; count += 1) append()
   const reader = await readEvents(`${http.url}/api/events`, { 'last-event-id': '0' })
-  const events = lifecycleOnly(await reader.until(({ id }) => id === '1234'))
+  const events = lifecycleOnly(await reader.until(({ id }) => id === '1235'))
   assert.deepEqual(
     events.map(({ id }) => Number(id)),
-    Array.from({ length: 1_234 }, (_, index) => index + 1),
+    Array.from({ length: 1_235 }, (_, index) => index + 1),
   )
   await http.close()
 })
