@@ -385,13 +385,19 @@ test('a fleet that has only the beginning of its first journal takes no host, un
   assert.equal((await early.append([entry], 'startup')).length, 1)
 })
 
-test('a directory for which there is no room is not made, and nothing is said of other hosts', async (context) => {
+/** A fleet with one plugin, and a place for the directory of a host that leaves it. */
+async function oneToLeave(context: TestContext) {
   const { secretKeyFile, ring } = await keyFile(context)
   const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
   const fleet = stage.newFleet()
   await joinFleet(await membership(context, ring, fleet, directory))
   const place = await newPlace(context)
   const settings = await membership(context, ring, fleet, place)
+  return { secretKeyFile, place, settings }
+}
+
+test('a directory for which there is no room is not made, and nothing is said of other hosts', async (context) => {
+  const { place, settings } = await oneToLeave(context)
   for (const name of ['.host.journal', 'init.lua', '.host.json']) {
     let isFull = false
     const files = failingFileSystem((operation, path) => {
@@ -408,12 +414,7 @@ test('a directory for which there is no room is not made, and nothing is said of
 })
 
 test('a directory that is left half made, or made and not told of, wherever the command was ended, is made anew', async (context) => {
-  const { secretKeyFile, ring } = await keyFile(context)
-  const { directory } = await stoppedHost(context, secretKeyFile, ['one'])
-  const fleet = stage.newFleet()
-  await joinFleet(await membership(context, ring, fleet, directory))
-  const place = await newPlace(context)
-  const settings = await membership(context, ring, fleet, place)
+  const { secretKeyFile, place, settings } = await oneToLeave(context)
   // What a process would take along with its end: the commands stay where they were, until the test is over.
   const over = new AbortController()
   const commands: Promise<unknown>[] = []
