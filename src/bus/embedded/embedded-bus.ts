@@ -94,7 +94,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     warn,
   })
   broker.on('connackSent', ({ returnCode }, { conn }) => {
-    if (returnCode === 0) listeners.letIn(conn)
+    if (returnCode === 0) listeners.admit(conn)
   })
 
   async function listen(): Promise<void> {

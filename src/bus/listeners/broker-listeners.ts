@@ -40,8 +40,8 @@ export interface BrokerListenersSettings {
 export function createBrokerListeners(settings: BrokerListenersSettings) {
   const { bind, port, tls, guesses, pageGuesses, addresses, limits, take, logger, warn } = settings
   const connections = createConnections(limits, makeRoom)
-  /** Those whose client has not been let in yet, in the order in which they came, and how each gives its place up. */
-  const strangers = new Map<Duplex, () => void>()
+  /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
+  const pending = new Map<Duplex, () => void>()
   const handshakes = new Set<Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
   let tcpServer: Server | undefined
@@ -49,8 +49,8 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   let shut = false
 
   function accept(connection: Duplex, request?: IncomingMessage): void {
-    strangers.set(connection, connections.add(connection, request?.socket ?? connection))
-    connection.once('close', () => strangers.delete(connection))
+    pending.set(connection, connections.add(connection, request?.socket ?? connection))
+    connection.once('close', () => pending.delete(connection))
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
@@ -65,10 +65,10 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
 
   /** Many that connect and say nothing keep no client out: the one that has done so for the longest time goes. */
   function makeRoom(): void {
-    const [longest] = strangers
+    const [longest] = pending
     if (longest === undefined) return
     const [connection, leave] = longest
-    strangers.delete(connection)
+    pending.delete(connection)
     leave()
     connection.destroy()
   }
@@ -147,9 +147,9 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
       webSockets.handle(request, socket, head)
     },
-    /** The client of this connection is known: its place is its own. */
-    letIn(connection: Duplex): void {
-      strangers.delete(connection)
+    /** The client of this connection may stay: it makes room for nobody. */
+    admit(connection: Duplex): void {
+      pending.delete(connection)
     },
     /** From now on nobody comes in. */
     shut(): void {

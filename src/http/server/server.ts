@@ -178,14 +178,15 @@ export function createHttpServer(settings: ServerSettings): Server {
    */
   function makeRoom(): void {
     for (const [socket, { answers }] of connections) {
-      if (answers.size === 0 && gaveUpItsPlace(socket)) return
+      if (answers.size === 0 && evict(socket)) return
     }
     for (const socket of handshakes.values()) {
-      if (gaveUpItsPlace(socket)) return
+      if (evict(socket)) return
     }
   }
 
-  function gaveUpItsPlace(socket: Socket): boolean {
+  /** False: it is not counted any more. */
+  function evict(socket: Socket): boolean {
     const peer = peerOf(socket)
     const leave = places.get(peer)
     if (leave === undefined) return false
