@@ -128,12 +128,13 @@ const isolateErrorCodes = [
   'ended_another', // it has ended another plugin, which served its call
   'overran', // took too much time of a shared worker while it was being loaded; never leaves the sandbox
   'overfilled', // the same of its memory
+  'worker_full', // its load found no room in a worker that others fill; never leaves the sandbox
 ] as const
 export type IsolateErrorCode = (typeof isolateErrorCodes)[number]
 
 /** Those that an owner gets to see in a plugin's `error`. */
 export const visibleIsolateErrorCodes = isolateErrorCodes.filter(
-  (code) => code !== 'overran' && code !== 'overfilled',
+  (code) => code !== 'overran' && code !== 'overfilled' && code !== 'worker_full',
 )
 
 export interface Isolate {

@@ -36,6 +36,7 @@ const sharedAttempts = 3
 const worthAnotherPlace: ReadonlySet<IsolateErrorCode> = new Set<IsolateErrorCode>([
   'overran',
   'overfilled',
+  'worker_full',
   'neighbour_ended',
   'unresponsive',
   'out_of_memory',
@@ -113,6 +114,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
           if (!again || isUnwanted() || isMachineFault(error)) throw error
           const excess = excesses[error.code]
           if (excess !== undefined) slot.moveAway(excess)
+          if (error.code === 'worker_full') slot.crowdOut()
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))
         }

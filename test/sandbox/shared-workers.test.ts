@@ -186,6 +186,33 @@ test('§6 what a large plugin has left behind is collected, although its worker 
   )
 })
 
+const keeper = `local kept = {} for i = 1, 12 do kept[i] = ("x"):rep(1000000) .. i end
+plugin:on("keep", function() print(#kept) end)`
+
+for (const [isolatesInSmallGroup, isolation] of [
+  [1, 'shared'],
+  [16, 'dedicated'],
+] as const) {
+  test(`§6 a plugin whose load finds no room in a worker that ${isolatesInSmallGroup === 1 ? 'many' : 'few'} others fill runs in another one`, async () => {
+    await withStage(
+      async ({ load, sandbox }) => {
+        await load('first', keeper)
+        const { recorder } = await load('second', keeper)
+        const [first, second] = sandbox.usage()
+        assert.deepEqual([first?.isolation, second?.isolation], ['shared', isolation])
+        assert.notEqual(first?.worker, second?.worker)
+        assert.match(
+          recorder.logs().join('\n'),
+          /^warn loading in a shared worker came to nothing \(.*not enough memory for strings/,
+        )
+      },
+      // Nobody is evicted, as while somebody is on the way out.
+      { sharedStringMegabytes: 20, sharedMemoryShare: 10, isolatesInSmallGroup },
+      'shared',
+    )
+  })
+}
+
 test('§6 when a worker runs out of memory its neighbours are told that it was not they', async () => {
   await withStage(
     async ({ load }) => {

@@ -76,6 +76,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
       worker: worker.number,
       heapMegabytes: worker.limits.oldGenerationMegabytes,
       moveAway: () => 'the same again',
+      crowdOut: () => undefined,
       async leave(inOrder) {
         if (inOrder && mayWait(worker)) letWait(id, worker)
         else await end(worker)

@@ -67,14 +67,20 @@ export function createWorkerPool({
     apart.set(plugin, versions.get(plugin) ?? '')
   }
 
-  /** Where many share a worker it may be nobody's fault that they fill it: one leaves, and is not set apart yet. */
-  function moveAway(worker: SharedWorker, { id, version }: IsolateSource, excess: Excess): string {
-    if (excess === 'memory' && worker.isolates.size > limits.isolatesInSmallGroup) {
-      crowdedOut.set(id, version)
-      small.add(worker)
-      logger.warn('A worker that plugins share is full', { worker: worker.number, leaves: id })
-      return 'another one'
-    }
+  /** Where many share a worker it may be nobody's fault that they fill it. Answers whether they are so many. */
+  function crowdOut(worker: SharedWorker, isolate: number, { id, version }: IsolateSource): boolean {
+    // One whose load has failed has left it already.
+    const others = worker.isolates.size - (worker.isolates.has(isolate) ? 1 : 0)
+    if (others < limits.isolatesInSmallGroup) return false
+    crowdedOut.set(id, version)
+    small.add(worker)
+    logger.warn('A worker that plugins share is full', { worker: worker.number, leaves: id })
+    return true
+  }
+
+  function moveAway(worker: SharedWorker, isolate: number, source: IsolateSource, excess: Excess): string {
+    if (excess === 'memory' && crowdOut(worker, isolate, source)) return 'another one'
+    const { id } = source
     setApart(id)
     logger.warn('A plugin gets a worker of its own', { plugin: id, excess })
     return 'one of its own'
@@ -165,7 +171,8 @@ export function createWorkerPool({
         worker: worker.number,
         heapMegabytes: limits.sharedHeapMegabytes,
         watch: () => undefined,
-        moveAway: (excess) => moveAway(worker, source, excess),
+        moveAway: (excess) => moveAway(worker, isolate, source, excess),
+        crowdOut: () => void crowdOut(worker, isolate, source),
         leave: (inOrder) => leave(worker, isolate, inOrder),
       }
     },

@@ -14,6 +14,8 @@ export interface WorkerSlot extends Pick<
   readonly heapMegabytes: number
   /** The plugin takes too much of this worker. Answers which one it gets the next time, as a part of a sentence. */
   moveAway(excess: Excess): string
+  /** Others fill this worker, so that it did not load: the next time it goes to fewer, if these are many. */
+  crowdOut(): void
   /** The isolate has ended. `inOrder`: nothing of it is left in the worker. Does not wait for the others. */
   leave(inOrder: boolean): Promise<void>
 }

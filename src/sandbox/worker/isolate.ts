@@ -99,6 +99,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const afterInit: (() => Steps<void>)[] = []
   let isInitialised = false
   let isLoaded = false
+  let isWorkerFull = false
 
   const runtime: LuaRuntime = createLuaRuntime({
     print: (line) => log.write('info', line),
@@ -113,7 +114,12 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     }),
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,
-    stringLimitMet: (of) => limits.reached(of === 'one' ? 'stringBytes' : 'memory'),
+    stringLimitMet(of) {
+      if (of === 'one') limits.reached('stringBytes')
+      // While a neighbour that fills the worker is on its way out, nobody else has met a limit of their own.
+      else if (turns !== undefined && turns.excess(isolate) !== 'memory') isWorkerFull = true
+      else limits.reached('memory')
+    },
   })
   const tasks = createTasks({
     ...{ runtime, budget, queue, turn },
@@ -225,6 +231,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     const failure = yield* startPlugin({
       ...{ source, runtime, plugin, milliseconds: budgets.load },
       excess: () => turns?.excess(isolate),
+      isWorkerFull: () => isWorkerFull,
       outOfTime: () => limits.reached('loadTime'),
     })
     if (failure !== undefined) {

@@ -18,6 +18,8 @@ export interface PluginStart {
   milliseconds: number
   /** What it has taken too much of in the worker that it shares. */
   excess(): Excess | undefined
+  /** Whether there was no room for its strings in a worker that others share with it, and fill. */
+  isWorkerFull(): boolean
   /** It has met the limit of its time. */
   outOfTime(): void
 }
@@ -48,6 +50,7 @@ export function* startPlugin(start: PluginStart): Steps<StartFailure | undefined
   } catch (error) {
     const excess = start.excess()
     if (excess !== undefined) return { code: excess === 'time' ? 'overran' : 'overfilled', error }
+    if (start.isWorkerFull()) return { code: 'worker_full', error }
     if (account.exceeded) start.outOfTime()
     return { code: account.exceeded ? 'load_timeout' : 'lua_error', error }
   }

@@ -42,6 +42,7 @@ export const workerMessageSchemas = {
       Type.Literal('load_timeout'),
       Type.Literal('overran'),
       Type.Literal('overfilled'),
+      Type.Literal('worker_full'),
     ]),
     failure: Failure,
   }),

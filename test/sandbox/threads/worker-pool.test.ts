@@ -44,6 +44,26 @@ test('who fills a worker that many share goes into a small group, and nobody int
   assert.equal(take('a', '2.0.0').worker, 3, 'another version may have mended it')
 })
 
+test('who has failed to load in a full worker counts as one of those that share it, and is not set apart', async (context) => {
+  const take = poolOf(context)
+  for (const id of ['a', 'b']) take(id)
+  const [c, d] = [take('c'), take('d')]
+  await c.leave(true)
+  await d.leave(true)
+  assert.equal(c.moveAway('memory'), 'another one')
+  d.crowdOut()
+  assert.deepEqual([take('c').worker, take('d').worker], [2, 2])
+})
+
+test('who finds no room in a small group is neither set apart nor crowded out', async (context) => {
+  const take = poolOf(context)
+  take('a')
+  const b = take('b')
+  await b.leave(true)
+  b.crowdOut()
+  assert.deepEqual([take('b').worker, take('c').worker], [1, 1])
+})
+
 test('who takes too much of a small group, or too much time, gets a worker of its own until there is another version', (context) => {
   const take = poolOf(context)
   assert.equal(take('a').moveAway('memory'), 'one of its own')
