@@ -2,6 +2,7 @@ import type { SerialPort } from 'serialport'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
 import { noticeHangUp } from './hang-up.ts'
+import { wakeForPoller } from './wake-for-poller.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
 
@@ -29,6 +30,7 @@ export async function openSerialPort(settings: SerialSettings): Promise<SerialPo
     port.open((error) => {
       if (error === null) {
         noticeHangUp(port)
+        wakeForPoller(port)
         resolve(port)
       } else reject(new SerialFailure(openFailure(error, path), true))
     })

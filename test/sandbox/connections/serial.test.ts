@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { linuxPorts } from '../../../src/outside/serial/linux-ports.ts'
+import { openSerialPort } from '../../../src/outside/serial/open-serial-port.ts'
 import { kindIn, refuseSerialPath } from '../../../src/outside/serial/serial-path.ts'
-import { createSerialPair } from '../../helpers/serial-pair.ts'
+import { createSerialEcho, createSerialPair } from '../../helpers/serial-pair.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
@@ -36,6 +38,19 @@ test('§15 a serial port carries bytes both ways, and falls into frames where no
     `),
   )
   assert.deepEqual(lines, ['false\tfalse\tnot connected', 'true\ttrue', '1\t255\t0', 'second'])
+})
+
+test('what comes on a serial port arrives at once, although nothing else wakes the host', async (t) => {
+  const path = await createSerialEcho(t)
+  const port = await openSerialPort({ path, baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 })
+  // The deadline is the only other thing that would wake it.
+  const answered = once(port, 'data', { signal: AbortSignal.timeout(5_000) })
+  port.write('ping')
+  try {
+    assert.deepEqual(await answered, [Buffer.from('ping')])
+  } finally {
+    await new Promise((resolve) => port.close(resolve))
+  }
 })
 
 test('§15 a serial port that is pulled out is told, and looked for again', async (t) => {
