@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { test } from 'node:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { test, type TestContext } from 'node:test'
 import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
-import { collect, connect, lines, startBothWays, ways } from './bus-fixture.ts'
+import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
+import { collect, connect, lines, startBothWays, startBus, ways } from './bus-fixture.ts'
 import { connectPacket, openRaw } from './raw-client.ts'
 
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
@@ -129,6 +132,42 @@ for (const way of ways) {
     assert.deepEqual(lines(await heard.take(2)).at(-1), 'after x')
   })
 }
+
+/** A bus whose connections are encrypted, and how a client comes in. */
+async function startEncrypted(context: TestContext, limits: NonNullable<EmbeddedBusSettings['limits']>) {
+  const [certificate = '', key = ''] = ['certificate.pem', 'key.pem'].map((name) =>
+    readFileSync(join(import.meta.dirname, '..', 'fixtures', 'tls', name), 'utf8'),
+  )
+  const tls = { identity: { certificate, key }, onRenewed: () => () => undefined }
+  const bus = await startBus(context, { tls, limits })
+  return { bus, enter: () => connect(context, bus.url, { ca: certificate }) }
+}
+
+test('over TLS: when all places are taken, who has agreed on no encryption for the longest time makes room', async (context) => {
+  const { bus, enter } = await startEncrypted(context, { connections: 2 })
+  const first = await openRaw(context, bus.url)
+  const second = await openRaw(context, bus.url)
+  await enter()
+  await first.ended
+  assert.equal(second.hasEnded(), false)
+  await enter()
+  await second.ended
+  await assert.rejects(enter())
+  assert.equal(bus.clients, 2)
+})
+
+test('over TLS: who agrees on no encryption takes a place of its address until it goes', async (context) => {
+  const limits = { connectionsPerAddress: 2, isOwnAddress: () => false }
+  const { bus, enter } = await startEncrypted(context, limits)
+  await enter()
+  const silent = await openRaw(context, bus.url)
+  await assert.rejects(enter())
+  await silent.vanish()
+  // The broker hears of the end a little later.
+  for (let attempt = 0; (await enter().catch(() => undefined)) === undefined; attempt += 1)
+    assert.ok(attempt < 200)
+  await assert.rejects(enter())
+})
 
 test('a wrong password is counted', async (context) => {
   const { bus, urls } = await startBothWays(context, { token: 'right-and-long' })

@@ -74,6 +74,11 @@ export function peerAddress(socket: Duplex): string {
   return canonicalAddress(address) ?? address
 }
 
+/** The other side with its port: the same for a connection and the encrypted one that it carries. */
+export function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
+  return `${remoteAddress} ${remotePort}`
+}
+
 /** Who has one IPv6 address has a whole network of them (a /64), which counts as one. */
 export function clientNetwork(address: string): string {
   const canonical = canonicalAddress(address) ?? address

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { type AddressInfo, createServer, type Server, Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer as createSecureServer } from 'node:tls'
-import type { ClientAddresses } from '../../base/network/client-address.ts'
+import { type ClientAddresses, peerOf } from '../../base/network/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
 import { urlHostOf } from '../../base/network/loopback.ts'
 import { shortageOfFiles } from '../../base/network/open-files.ts'
@@ -42,15 +42,21 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
   const pending = new Map<Duplex, () => void>()
-  const handshakes = new Set<Duplex>()
+  /** Those that have not agreed on their encryption yet, by the other side. */
+  const handshakes = new Map<string, Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
   let tcpServer: Server | undefined
   let unfollow: (() => void) | undefined
   let shut = false
 
-  function accept(connection: Duplex, request?: IncomingMessage): void {
-    pending.set(connection, connections.add(connection, request?.socket ?? connection))
+  /** Counts it from now on. `socket`: what carries the stream of a WebSocket. */
+  function wait(connection: Duplex, socket: Duplex): void {
+    pending.set(connection, connections.add(connection, socket))
     connection.once('close', () => pending.delete(connection))
+  }
+
+  function accept(connection: Duplex, request?: IncomingMessage): void {
+    wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
     limitPackets(connection, packetBytesLimit, () =>
       warn('An MQTT client was cut off: its packet is too large'),
@@ -65,12 +71,15 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
 
   /** Many that connect and say nothing keep no client out: the one that has done so for the longest time goes. */
   function makeRoom(): void {
-    const [longest] = pending
+    const [longest] = pending.keys()
     if (longest === undefined) return
-    const [connection, leave] = longest
+    leave(longest)
+    longest.destroy()
+  }
+
+  function leave(connection: Duplex): void {
+    pending.get(connection)?.()
     pending.delete(connection)
-    leave()
-    connection.destroy()
   }
 
   function isFull(socket: Duplex): boolean {
@@ -80,16 +89,20 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     return true
   }
 
-  /** What has connected but not agreed on an encryption yet counts, too, and ends with the rest. */
+  function mayEnter(socket: Socket): boolean {
+    if (!shut && !isCutOff(socket) && !isFull(socket)) return true
+    socket.destroy()
+    return false
+  }
+
+  /** Who has connected but not agreed on an encryption yet counts, too, and makes room. */
   function trackHandshakes(server: Server): void {
     server.on('connection', (socket: Socket) => {
-      if (isCutOff(socket)) {
-        socket.destroy()
-        return
-      }
-      handshakes.add(socket)
-      socket.once('close', () => handshakes.delete(socket))
-      if (handshakes.size > limits.connections) socket.destroy()
+      if (!mayEnter(socket)) return
+      const peer = peerOf(socket)
+      wait(socket, socket)
+      handshakes.set(peer, socket)
+      socket.once('close', () => handshakes.delete(peer))
     })
     server.on('tlsClientError', (error: Error, socket: Duplex) => {
       logger.debug('An MQTT client could not agree on an encryption', { reason: error.message })
@@ -97,10 +110,16 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     })
   }
 
+  /** The encrypted connection takes the place of the one that carries it. */
+  function endHandshake(socket: Socket): void {
+    const carrier = handshakes.get(peerOf(socket))
+    if (carrier !== undefined) leave(carrier)
+  }
+
   function createTcpServer(): Server {
     const enter = (socket: Socket): void => {
-      if (shut || isCutOff(socket) || isFull(socket)) socket.destroy()
-      else accept(socket)
+      endHandshake(socket)
+      if (mayEnter(socket)) accept(socket)
     }
     if (tls === undefined) return createServer(socketOptions, enter)
     const secure = { ...secureOptions(tls.identity), handshakeTimeout: limits.connectTimeout }
@@ -163,7 +182,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
         server?.listening === true ? new Promise<void>((resolve) => server.close(() => resolve())) : undefined
       webSockets.close()
       await end()
-      for (const connection of [...connections, ...handshakes]) connection.destroy()
+      for (const connection of connections) connection.destroy()
       await stopped
     },
   }

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import type { Clock } from '../../base/time/clock.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
+import { peerOf } from '../../base/network/client-address.ts'
 import { shortageOfFiles } from '../../base/network/open-files.ts'
 import {
   messageOf,
@@ -252,10 +253,6 @@ export function createHttpServer(settings: ServerSettings): Server {
  */
 function isOptional({ headers, method }: IncomingMessage): boolean {
   return headers.upgrade?.toLowerCase() === 'h2c' && (method === 'GET' || method === 'HEAD')
-}
-
-function peerOf({ remoteAddress = '', remotePort = 0 }: Socket): string {
-  return `${remoteAddress} ${remotePort}`
 }
 
 /** `[::1]` without its brackets, as the operating system wants it. */
