@@ -47,8 +47,8 @@ export function createScheduler(monotonic: () => number): Scheduler {
   let servedAt = 0
   /** Milliseconds of work since the last turn. */
   let spent = 0
-  /** When the callbacks began to run that followed from the work before this turn. */
-  let followedFrom: number | undefined
+  /** When the callbacks began to run that followed from the work before this turn; set before each turn that has some. */
+  let followedFrom = 0
   /** Milliseconds that follow from one of work: the broker writes to each subscriber in a callback of its own. */
   let aftermath = 0
   let next: NodeJS.Immediate | undefined
@@ -103,7 +103,7 @@ export function createScheduler(monotonic: () => number): Scheduler {
       }
     } finally {
       working = false
-      if (next !== undefined) clearImmediate(next)
+      clearImmediate(next)
       // Behind everything that has just been caused.
       next = setImmediate(turn)
     }
@@ -111,14 +111,13 @@ export function createScheduler(monotonic: () => number): Scheduler {
 
   /** Puts what followed from the last turn's work on the accounts of those who did it. */
   function settle(): void {
-    if (followedFrom !== undefined && spent > 0) {
+    if (spent > 0) {
       const followed = monotonic() - followedFrom
       aftermath += (followed / spent - aftermath) * smoothing
       for (const line of worked) line.used += (followed * line.inTurn) / spent
     }
     for (const line of worked) line.inTurn = 0
     worked.clear()
-    followedFrom = undefined
     spent = 0
   }
 

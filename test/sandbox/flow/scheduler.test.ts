@@ -5,10 +5,16 @@ import { createScheduler, type Task } from '../../../src/sandbox/flow/scheduler.
 /** A scheduler whose time passes only in tasks. */
 function createStage() {
   let now = 0
-  const { createQueue } = createScheduler(() => now)
+  let looks = 0
+  const { createQueue } = createScheduler(() => {
+    looks += 1
+    return now
+  })
   return {
     createQueue,
     now: () => now,
+    /** How often the time was asked for. */
+    looks: () => looks,
     pass(milliseconds: number): void {
       now += milliseconds
     },
@@ -161,6 +167,18 @@ test('what follows from work counts as work of the one who has caused it', async
   // Somewhat less than 6: where both have work in one turn each has its part of what follows.
   assert.ok(each > 4 && each < 6, `${each} ms of the one for 2 and what follows of the other`)
   await Promise.all([quiet.idle(), loud.idle()])
+})
+
+test('when all is done there is nothing to do any more, not in any turn', async () => {
+  const stage = createStage()
+  const queue = stage.createQueue()
+  queue.add(stage.task(10, 1, () => undefined))
+  await queue.idle()
+  // What follows from the last work.
+  for (let count = 0; count < 3; count += 1) await turn()
+  const looks = stage.looks()
+  for (let count = 0; count < 3; count += 1) await turn()
+  assert.equal(stage.looks(), looks)
 })
 
 test('what a task asks for is done behind it', async () => {
