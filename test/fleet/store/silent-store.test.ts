@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connectStore } from '../../../src/fleet/store/connect-store.ts'
+import { isConnected } from '../../../src/fleet/store/keep-nothing.ts'
 import { StoreUnreachableError } from '../../../src/fleet/store/store-errors.ts'
 import { openStoreStream } from '../../../src/fleet/store/store-stream.ts'
 import { startStore } from '../../helpers/nats-server.ts'
@@ -48,4 +49,29 @@ test('a connection leaves a server behind which nobody has answered for five sec
   await isUnanswered(16_999)
   await connection.flush()
   assert.equal(connection.getServer(), next)
+})
+
+test('the time in which there was no connection is no silence of the server that is found after it', async (context) => {
+  const stores = [await startStore(context), await startStore(context)]
+  let now = 0
+  const servers = stores.map(({ url }) => url)
+  const connection = await connectStore({ servers, name: 'test' }, { now: () => now })
+  context.after(() => connection.close())
+  const stream = await openStoreStream(connection, {
+    name: 'NEWS',
+    config: { subjects: ['news'] },
+    check: () => undefined,
+  })
+  for (const store of stores) await store.stop()
+  await until('the end of the connection', async () => !isConnected(connection))
+  const isUnanswered = () => assert.rejects(stream.publish('news', 'lost', {}), StoreUnreachableError)
+  await isUnanswered()
+  for (const store of stores) await store.start()
+  await until('a connection', async () => isConnected(connection))
+  await (await jetstreamManager(connection)).streams.delete('NEWS').catch(() => false)
+  const before = connection.getServer()
+  now = 6_000
+  await isUnanswered()
+  await connection.flush()
+  assert.equal(connection.getServer(), before)
 })
