@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkFailure } from '../../src/outside/network-error.ts'
+import { bindFailure, networkFailure } from '../../src/outside/network-error.ts'
 
 const coded = (code: string, message = ''): Error => Object.assign(new Error(message), { code })
 /** As OpenSSL writes it, with the place in its source and the end of a line. */
@@ -16,7 +16,11 @@ test('what goes wrong on the way is said in words, with the name that the system
     coded('EAI_AGAIN'),
     coded('ECONNREFUSED'),
     coded('EHOSTUNREACH'),
+    coded('ENETUNREACH'),
     coded('ECONNRESET'),
+    coded('EPIPE'),
+    coded('UND_ERR_SOCKET', 'other side closed'),
+    coded('UND_ERR_SOCKET', 'bad response'),
     coded('ETIMEDOUT'),
     coded('UND_ERR_CONNECT_TIMEOUT'),
     coded('CERT_HAS_EXPIRED', 'certificate has expired'),
@@ -33,7 +37,11 @@ test('what goes wrong on the way is said in words, with the name that the system
     network('host not found: lamp:80 (EAI_AGAIN)'),
     network('connection refused by lamp:80 (ECONNREFUSED)'),
     network('no way to lamp:80 (EHOSTUNREACH)'),
+    network('no way to lamp:80 (ENETUNREACH)'),
     network('lamp:80 closed the connection before the answer was complete (ECONNRESET)'),
+    network('lamp:80 closed the connection before the answer was complete (EPIPE)'),
+    network('lamp:80 closed the connection before the answer was complete (UND_ERR_SOCKET)'),
+    network('lamp:80 answered 100 Continue, which was not asked for (UND_ERR_SOCKET)'),
     { code: 'timeout', message: 'timeout: lamp:80 does not answer (ETIMEDOUT)' },
     { code: 'timeout', message: 'timeout: lamp:80 does not answer (UND_ERR_CONNECT_TIMEOUT)' },
     network('the certificate of lamp:80 is not trusted: certificate has expired (CERT_HAS_EXPIRED)'),
@@ -56,4 +64,15 @@ test('a certificate that is not valid yet is told with the time that the clock s
       'the certificate of lamp:80 is not trusted: certificate is not yet valid; by the clock of this host it is ' +
       '1970-01-01T00:00:00.000Z (CERT_NOT_YET_VALID)',
   })
+})
+
+test('why a port cannot be opened is said in words', () => {
+  const told = [coded('EADDRINUSE'), coded('EACCES'), coded('E_OTHER', 'something else')].map((error) =>
+    bindFailure(error, 53),
+  )
+  assert.deepEqual(told, [
+    'port 53 is in use (EADDRINUSE)',
+    'port 53 is not for this host to open (EACCES)',
+    'something else',
+  ])
 })

@@ -7,6 +7,7 @@ import { createCookieJars } from '../../src/outside/http/cookie-jars.ts'
 import { createHttpClient } from '../../src/outside/http/http-client.ts'
 import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
 import {
+  addressTimeoutWithin,
   createOwnListeners,
   isOwnListener,
   type OwnListenersSettings,
@@ -66,6 +67,20 @@ test('the addresses of this machine are looked up for the ports of the host alon
   assert.equal(asked, 0)
   assert.match(listeners.refusal('192.168.1.5', 3000)?.message ?? '', closedToPlugins)
   assert.equal(asked, 1)
+})
+
+test('a name that leads elsewhere is found, also for a port of the host', async () => {
+  const found = [{ address: '192.0.2.9', family: 4 }]
+  const { lookup } = createOwnListeners({ ports: () => [3000], lookup: nameServer(['192.0.2.9']) })
+  const answer = await new Promise((resolve) =>
+    lookup('nas.example', { all: true }, (error, addresses) => resolve([error, addresses])),
+  )
+  assert.deepEqual(answer, [null, found])
+})
+
+test('the second address of a name has its turn after a second and a half, or half of the time that there is', () => {
+  assert.deepEqual([2_999, 3_000, 60_000].map(addressTimeoutWithin), [1_500, 1_500, 1_500])
+  assert.deepEqual([1_000, 3].map(addressTimeoutWithin), [500, 2])
 })
 
 /** Answers with what the table says, in order of the questions; counts them. */
@@ -233,13 +248,26 @@ test('a proxy is not asked for the host itself', async (context) => {
   context.after(() => proxy.close())
   const { server, fetch } = await stage(
     context,
-    { addresses: () => ['192.0.2.1'], lookup: nameServer(['192.0.2.1']) },
+    {
+      addresses: () => ['192.0.2.1'],
+      lookup(name, _options, callback) {
+        const isKnown = name !== 'proxy-knows.example'
+        const address = name === 'nas.example' ? '192.0.2.1' : '192.0.2.9'
+        callback(isKnown ? null : new Error('not found'), isKnown ? [{ address, family: 4 }] : [])
+      },
+    },
     { environment: { HTTP_PROXY: proxy.url } },
   )
   assert.match(await fetch('http://192.0.2.1:{port}/'), closedToPlugins)
   assert.match(await fetch('http://nas.example:{port}/'), closedToPlugins)
-  assert.equal(await fetch('http://nas.example:81/'), 'by proxy')
-  assert.deepEqual([proxy.seen.length, server.connections], [1, 0])
+  // The same port elsewhere, also where only the proxy knows the name.
+  for (const url of [
+    'http://nas.example:81/',
+    'http://other.example:{port}/',
+    'http://proxy-knows.example:{port}/',
+  ])
+    assert.equal(await fetch(url), 'by proxy')
+  assert.deepEqual([proxy.seen.length, server.connections], [3, 0])
 })
 
 test('what is refused leaves the other requests of the plugin alone', async (context) => {
