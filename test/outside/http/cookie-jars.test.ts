@@ -27,6 +27,25 @@ test('a cookie ends with its time, with another that is over, and with its plugi
   assert.equal(jars.header('p', here), undefined)
 })
 
+test('a cookie with a date ends then, and at once where that is over, as a logout has it', () => {
+  const clock = createManualClock()
+  const jars = createCookieJars(clock.now, elapsedOf(clock))
+  jars.save('p', here, ['dated=1; Expires=Thu, 01 Jan 2026 00:00:10 GMT', 'session=2'])
+  clock.advance(9_999)
+  assert.equal(jars.header('p', here), 'dated=1; session=2')
+  clock.advance(1)
+  assert.equal(jars.header('p', here), 'session=2')
+  jars.save('p', here, ['session=; expires=Thu, 01 Jan 1970 00:00:00 GMT'])
+  assert.equal(jars.header('p', here), undefined)
+})
+
+test('blanks around what is set are left out, and a path may end in a slash', () => {
+  const jars = createCookieJars(() => 0)
+  jars.save('p', here, [' a = 1 ; Path=/x/; Max-Age=soon', 'b=2;Path=elsewhere'])
+  assert.equal(jars.header('p', here), 'a=1; b=2')
+  assert.equal(jars.header('p', addressOf('http://a.example/x')), 'b=2')
+})
+
 test('a cookie with an age grows older by time that passes, not by a clock that is set', () => {
   const clock = createManualClock()
   let ahead = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { createModbusGateways, modbusTimeout } from '../../../src/outside/modbus/modbus-gateways.ts'
-import { lateAnswerTime } from '../../../src/outside/modbus/modbus-late-answers.ts'
+import { createLateAnswers, lateAnswerTime } from '../../../src/outside/modbus/modbus-late-answers.ts'
 import { createRtuLink, withChecksum } from '../../../src/outside/modbus/modbus-rtu-link.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { ModbusRequest } from '../../../src/schema/outside/outside.ts'
@@ -62,6 +62,25 @@ async function serve(t: TestContext, heard: (answer: Buffer, socket: Socket) => 
     },
   }
 }
+
+test('an answer after a second attempt may be that to the first: the other one may come for a second from then on', () => {
+  let now = 0
+  const late = createLateAnswers(() => now)
+  const [first, other, third] = [read(502, 100), read(502, 101), read(502, 102)]
+  const mistakableAt = (milliseconds: number) => {
+    now = milliseconds
+    return late.mistakable(third)?.request
+  }
+  late.expect(first)
+  late.expect(other)
+  now = 900
+  late.answered(first)
+  assert.equal(mistakableAt(999), first)
+  assert.equal(late.mistakable(first)?.request, other)
+  assert.equal(mistakableAt(1_000), first)
+  assert.equal(late.mistakable(first), undefined)
+  assert.deepEqual([mistakableAt(1_899), mistakableAt(1_900)], [first, undefined])
+})
 
 test('Modbus RTU: a late answer to the first attempt is not taken for that of the next question', async (t) => {
   const answers: Buffer[] = []

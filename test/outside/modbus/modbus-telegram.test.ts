@@ -52,10 +52,15 @@ test('requests and answers are the bytes of the specification', () => {
 test('an exception is told by name, and an answer of another function or length is none', () => {
   const request: ModbusRequest = { ...place, fc: 3, address: 107, quantity: 3 }
   const wrong: [answer: string, message: RegExp][] = [
+    ['83 01', /^modbus exception 1: illegal function$/],
     ['83 02', /^modbus exception 2: illegal data address$/],
+    ['83 03', /^modbus exception 3: illegal data value$/],
+    ['83 04', /^modbus exception 4: server device failure$/],
     ['83 05', /^modbus exception 5: acknowledge$/],
+    ['83 06', /^modbus exception 6: server device busy$/],
     ['83 07', /^modbus exception 7: negative acknowledge$/],
     ['83 08', /^modbus exception 8: memory parity error$/],
+    ['83 0a', /^modbus exception 10: gateway path unavailable$/],
     ['83 0b', /^modbus exception 11: gateway target device failed to respond$/],
     ['83 09', /^modbus exception 9: unknown$/],
     ['84 02', /another function/],
@@ -83,6 +88,7 @@ test('a write whose answer has another address, value or count has not been done
     [coil, '05 00ac 0000', /wrote address 172, value 0, and not address 172, value 65280$/],
     [several, '10 0001 0001', /wrote address 1, count 1, and not address 1, count 2$/],
     [one, '06 0001', /shorter/],
+    [one, '86 04', /^modbus exception 4: server device failure$/],
   ]
   for (const [request, answer, message] of wrong)
     assert.throws(() => decodeBody(request, hex(answer)), { name: 'ModbusError', message }, answer)
