@@ -70,10 +70,14 @@ test('no message makes reading fail, or take long', () => {
   // As many names as may be, each as long as it may be, in as few bytes as it takes.
   const name = Buffer.concat([...Array.from({ length: 126 }, () => Buffer.of(1, 0x61)), Buffer.of(0)])
   const record = Buffer.from([0xc0, 12, 0, 12, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12])
-  const header = Buffer.from([0, 0, 0x84, 0, 0, 0, 1, 44 - 256 + 256, 0, 0, 0, 0])
-  header.writeUInt16BE(300, 6)
   const first = Buffer.concat([name, Buffer.from([0, 12, 0, 1, 0, 0, 0, 9, 0, 2, 0xc0, 12])])
-  const worst = Buffer.concat([header, first, ...Array.from({ length: 299 }, () => record)])
+  const withRecords = (count: number): Buffer => {
+    const header = Buffer.from([0, 0, 0x84, 0, 0, 0, 0, 0, 0, 0, 0, 0])
+    header.writeUInt16BE(count, 6)
+    return Buffer.concat([header, first, ...Array.from({ length: count - 1 }, () => record)])
+  }
+  assert.deepEqual(readAnswer(withRecords(301)), [])
+  const worst = withRecords(300)
   const before = process.cpuUsage()
   for (let time = 0; time < 10; time += 1) assert.equal(readAnswer(worst).length, 300)
   const { user } = process.cpuUsage(before)
@@ -84,6 +88,7 @@ test('questions fall into messages of the size of a frame, and a name of an inst
   const labels = ['a.b', '_x', '_tcp', 'local']
   const messages = writeQueries(Array.from({ length: 200 }, () => ({ labels, type: 'SRV' as const })))
   assert.ok(messages.length > 2 && messages.every(({ length }) => length <= 1_200))
+  assert.ok(messages.slice(0, -1).every(({ length }) => length > 1_100))
   const questions = messages.flatMap((message) => decode(message).questions ?? [])
   assert.equal(questions.length, 200)
   assert.deepEqual([questions[0]?.name, questions[0]?.type], ['a.b._x._tcp.local', 'SRV'])
@@ -142,8 +147,26 @@ test('an announcement of SSDP is read, and what is none is not', () => {
       ],
     },
   )
+  // Of several that say the same the first counts, and neither what is no header nor what stands behind the head.
+  assert.deepEqual(
+    read(
+      'NOTIFY * HTTP/1.1',
+      ...['NT : a', 'NTS: SSDP:update', 'USN: b', 'usn: c', 'Host: d', ': e', 'x y: f', 'AL: http://lamp/'],
+      ...['', 'LOCATION: http://other/'],
+    ),
+    {
+      ...{ target: 'a', name: 'b', isGone: false, seconds: 1_800, host: 'lamp', port: 80 },
+      headers: [
+        ['usn', 'b'],
+        ['al', 'http://lamp/'],
+      ],
+    },
+  )
   const others = [
     read('M-SEARCH * HTTP/1.1', 'ST: a', 'USN: b'),
+    read('M-SEARCH * HTTP/1.1', 'NT: a', 'NTS: ssdp:alive', 'USN: b'),
+    read('HTTP/1.1 200 OK', 'USN: b'),
+    read('HTTP/1.1 200 OK', `ST: ${'a'.repeat(300)}`, 'USN: b'),
     read('HTTP/1.1 404 Not Found', 'ST: a', 'USN: b'),
     read('HTTP/1.1 200 OK', 'ST: a'),
     read('NOTIFY * HTTP/1.1', 'NT: a', 'NTS: other', 'USN: b'),
