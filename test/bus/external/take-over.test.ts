@@ -3,9 +3,13 @@ import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { takeOverClient } from '../../../src/bus/external/take-over.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
+import { connect as connectClient, startBus } from '../bus-fixture.ts'
+
+const clientId = 'lupine-home-h1-0-x-0'
 
 test('a take-over whose time is over makes no further connection: nobody would ever end it', async (context) => {
   const arrived: Socket[] = []
@@ -22,7 +26,7 @@ test('a take-over whose time is over makes no further connection: nobody would e
   })
   const clock = createManualClock()
   const refused = assert.rejects(
-    takeOverClient(`mqtt://127.0.0.1:${port}`, 'lupine-home-h1-0-x-0', clock),
+    takeOverClient(`mqtt://127.0.0.1:${port}`, clientId, clock),
     /it does not answer in time/,
   )
   await until('the connection', async () => arrived.length === 1)
@@ -37,4 +41,22 @@ test('a take-over whose time is over makes no further connection: nobody would e
   }
   await until('the own ones', async () => arrived.length >= 11)
   assert.equal(arrived.length, 11)
+})
+
+test('a broker that speaks only MQTT 3.1.1 hands a client id over, and nothing stays connected', async (context) => {
+  const broker = await startBus(context)
+  const before = await connectClient(context, broker.url, { clientId })
+  const closed = once(before as never, 'close')
+  await takeOverClient(broker.url, clientId, systemClock)
+  await closed
+  await until('the end of all', async () => broker.clients === 0)
+})
+
+test('a take-over with a password that the broker does not take fails, and says why', async (context) => {
+  const broker = await startBus(context, { token: 'right-and-long' })
+  for (const login of ['lupine:wrong@', ''])
+    await assert.rejects(
+      takeOverClient(broker.url.replace('//', `//${login}`), clientId, systemClock),
+      /did not take a client id over: Connection refused: (Not authorized|Bad username or password)$/,
+    )
 })
