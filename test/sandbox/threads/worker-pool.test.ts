@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
@@ -8,10 +9,13 @@ import type { WorkerSlot } from '../../../src/sandbox/threads/worker-slot.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { pluginSource } from '../stage.ts'
 
+const { spareDelay } = defaultLimits
+
 /** A pool in which all go into one worker, as long as nothing is wrong; a small group has two. */
-function poolOf(context: TestContext): (id: string, version?: string) => WorkerSlot {
+function stageOf(context: TestContext) {
   let workers = 0
   let isolates = 0
+  const clock = createManualClock()
   const limits = {
     ...defaultLimits,
     isolatesInSmallGroup: 2,
@@ -19,16 +23,72 @@ function poolOf(context: TestContext): (id: string, version?: string) => WorkerS
     shareInOneWorker: 1,
   }
   const common = {
-    ...{ clock: createManualClock(), logger: silentLogger, limits },
+    ...{ clock, logger: silentLogger, limits },
     nextNumber: () => (workers += 1),
   }
   const pool = createWorkerPool({ ...common, own: createOwnWorkers(common) })
   context.after(() => pool.close())
-  return (id, version = '1.0.0') => {
-    isolates += 1
-    return pool.take(isolates, pluginSource('', { id: `@test/${id}`, version }))
+  return {
+    pool,
+    take(id: string, version = '1.0.0'): WorkerSlot {
+      isolates += 1
+      return pool.take(isolates, pluginSource('', { id: `@test/${id}`, version }))
+    },
+    /** Workers that have been started when so much time is over. */
+    startedAfter(milliseconds: number): number {
+      clock.advance(milliseconds)
+      return workers
+    },
   }
 }
+
+const poolOf = (context: TestContext): ((id: string, version?: string) => WorkerSlot) => stageOf(context).take
+
+test('a moment after a worker was taken one more is kept ready, and not two', async (context) => {
+  const { take, startedAfter } = stageOf(context)
+  for (const id of ['a', 'b']) take(id)
+  const c = take('c')
+  assert.deepEqual([startedAfter(spareDelay - 1), startedAfter(1), startedAfter(2 * spareDelay)], [1, 2, 2])
+  c.moveAway('memory')
+  await c.leave(true)
+  assert.deepEqual([take('c').worker, startedAfter(0), startedAfter(spareDelay)], [2, 2, 3])
+})
+
+test('the worker that its last plugin has left is kept ready, in the place of a fresh one', async (context) => {
+  const { take, startedAfter } = stageOf(context)
+  await take('a').leave(true)
+  // The one that was due is not started.
+  assert.equal(startedAfter(spareDelay), 1)
+  const b = take('b')
+  assert.deepEqual([b.worker, startedAfter(spareDelay)], [1, 2])
+  // The one that was there is ended.
+  await b.leave(true)
+  assert.deepEqual([take('c').worker, startedAfter(0), startedAfter(spareDelay)], [1, 2, 3])
+})
+
+test('workers for the plugins that are expected are started at once, and those that nobody has taken end', async (context) => {
+  const { pool, take, startedAfter } = stageOf(context)
+  const atFirst = Math.min(2, availableParallelism())
+  await pool.expect(16)
+  await pool.expect(16)
+  assert.equal(startedAfter(0), atFirst)
+  await pool.expect(0)
+  assert.equal(take('a').worker, atFirst + 1)
+  await pool.expect(16)
+  assert.equal(startedAfter(0), 2 * atFirst)
+  // One stays ready.
+  await pool.expect(0)
+  assert.equal(startedAfter(spareDelay), Math.max(2 * atFirst, atFirst + 2))
+})
+
+test('a pool that is closed starts no worker any more', async (context) => {
+  const { pool, take, startedAfter } = stageOf(context)
+  take('a')
+  const closed = pool.close()
+  await pool.expect(16)
+  assert.equal(startedAfter(spareDelay), 1)
+  await closed
+})
 
 test('who fills a worker that many share goes into a small group, and nobody into the full one until it is small', async (context) => {
   const take = poolOf(context)
