@@ -91,10 +91,10 @@ export function createWorkerPool({
   }
 
   function keepSpare(): void {
-    if (closing || spares.length > 0) return
+    if (closing) return
     spareDue ??= clock.schedule(limits.spareDelay, () => {
       spareDue = undefined
-      if (!closing && spares.length === 0) startSpare()
+      if (spares.length === 0) startSpare()
     })
   }
 

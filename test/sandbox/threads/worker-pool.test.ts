@@ -88,6 +88,10 @@ test('a pool that is closed starts no worker any more', async (context) => {
   await pool.expect(16)
   assert.equal(startedAfter(spareDelay), 1)
   await closed
+  // But for who comes all the same, and that one ends with it.
+  const late = take('b')
+  assert.equal(startedAfter(spareDelay), 2)
+  await late.leave(true)
 })
 
 test('who fills a worker that many share goes into a small group, and nobody into the full one until it is small', async (context) => {
