@@ -57,6 +57,6 @@ export function redirected(hop: Hop, status: number, target: HttpAddress): Hop {
 
 /** Host and port; the step up from http to https on the usual ports stays at home. */
 function sameHost(from: HttpAddress, to: HttpAddress): boolean {
-  const usualPorts = from.host === from.hostname && to.host === to.hostname
-  return from.origin === to.origin || (usualPorts && from.host === to.host && to.protocol === 'https:')
+  const isUsualPort = to.host === to.hostname
+  return from.origin === to.origin || (isUsualPort && from.host === to.host && to.protocol === 'https:')
 }
