@@ -3,11 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
+import { silentLogger } from '../../../src/base/log/log.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { echoTime } from '../../../src/bus/external/host-status.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { createRecordingLogger, startBus } from '../bus-fixture.ts'
+import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** A clock whose wait for what comes back is over when the test says so. */
@@ -75,3 +76,17 @@ for (const [root, isHeard] of [
     assert.equal(warnings.length, isHeard ? 0 : 1)
     for (const message of warnings) assert.match(message, /publishes may not.* HOST_MQTT_ROOT of its own/)
   })
+
+test('A host that may not speak for itself says nothing of itself, and waits for nothing to come back', async (context) => {
+  const broker = await startBus(context)
+  const said = await collectFromBus(broker, 'other/#')
+  const { clock, late } = lateClock()
+  const session = { clientId: () => 'other', permit: (publisher?: string) => () => publisher !== undefined }
+  const bus = createExternalBus({ url: broker.url, root: 'other', logger: silentLogger, clock, session })
+  context.after(() => bus.close())
+  await bus.start()
+  await bus.publish('other/plugin', '1', { publisher: '@x/a' })
+  await bus.flush()
+  assert.deepEqual((await said.take(1)).map(textOf), ['other/plugin 1'])
+  assert.deepEqual([said.all.length, late.size], [1, 0])
+})

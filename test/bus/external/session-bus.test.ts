@@ -153,6 +153,42 @@ test(
   },
 )
 
+test(
+  'what has to arrive is done once the broker has it, or nobody wants it, and not where the host may not speak',
+  options,
+  async (context) => {
+    let maySpeak = true
+    const session: BusSession = {
+      ...always,
+      permit: (publisher) => () => maySpeak || publisher !== undefined,
+    }
+    const { way, bus, seen } = await createStage(context, session)
+    await bus.start()
+    const done: string[] = []
+    const deliver = (text: string, isWanted = true): void =>
+      bus.deliver('p/a', text, { isWanted: () => isWanted, done: () => void done.push(text) })
+    way.hold()
+    deliver('first')
+    deliver('unwanted', false)
+    assert.deepEqual(done, ['unwanted'])
+    way.pass()
+    await until('the answer of the broker', async () => done.includes('first'))
+    maySpeak = false
+    deliver('forbidden')
+    await bus.publish('p/b', 'last', { publisher: '@x/a' })
+    await until('the last', async () => seen.includes('p/b last'))
+    assert.throws(() => bus.deliver('p/#', '', { isWanted: () => true, done: () => undefined }))
+    await bus.close()
+    maySpeak = true
+    deliver('too late')
+    assert.deepEqual(done, ['unwanted', 'first'])
+    assert.deepEqual(
+      seen.filter((line) => line.startsWith('p/')),
+      ['p/a first', 'p/b last'],
+    )
+  },
+)
+
 test('a flush fails with its connection, and works on the next one', options, async (context) => {
   const { way, bus } = await createStage(context)
   await bus.start()

@@ -250,6 +250,17 @@ const badStores: {
     says: /^Event 4 of the stream LUPINE_home_JOURNAL cannot be taken in: it was written in format 2 by a newer Lupine; .* update this one\.$/,
     hasCopy: true,
   },
+  {
+    title: 'an event that is not as it was written',
+    async make(context, url) {
+      const { connection } = await managerOf(context, url)
+      const text = encodeLine({ version: 1, id: 'x', type: 'PluginEnabled', plugin: id, data: {} })
+      const { jetstream } = await import('@nats-io/jetstream')
+      await jetstream(connection).publish(journalSubject('home', id), text.replace('Enabled', 'Disabled'))
+    },
+    says: /^Event 4 of the stream LUPINE_home_JOURNAL cannot be taken in: .*checksum/,
+    hasCopy: true,
+  },
 ]
 
 /** As `closedFleet` made it, with all its messages thrown away; the host itself makes streams that do not let that happen. */
