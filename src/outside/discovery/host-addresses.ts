@@ -41,7 +41,6 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
   return {
     take(records, now) {
       const touched = new Set<string>()
-      const renewed = new Set<string>()
       const said = records.filter(isAddress)
       if (said.length === 0) return touched
       const wanted = used()
@@ -51,11 +50,10 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
         if (hosts.size > mostHosts()) dropUnused()
         const known = hosts.get(key) ?? new Map<string, Lease>()
         hosts.set(key, known)
-        if (record.flush && !renewed.has(`${key} ${record.type}`)) {
-          renewed.add(`${key} ${record.type}`)
+        if (record.flush)
           for (const [address, lease] of known)
+            // Those of one message go together.
             if (isIPv4(address) === (record.type === 'A') && lease.at < now) shorten(lease, now + goodbyeTime)
-        }
         if (record.seconds > 0 && !known.has(record.address) && known.size >= addressLimit) continue
         if (record.seconds > 0 || known.has(record.address))
           known.set(record.address, leaseOfRecord(now, record.seconds))
