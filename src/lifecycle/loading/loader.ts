@@ -174,6 +174,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       await record([fact], 'supervisor')
     }
     crashes.delete(id)
+    // Whatever is done to it next goes by what its manifest says, which values are secret among it.
+    if (manifests.isUnread(id)) await manifests.refresh(id)
   }
 
   return {

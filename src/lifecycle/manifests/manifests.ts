@@ -1,3 +1,4 @@
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { PluginDirectory } from '../../repository/repository.ts'
@@ -15,13 +16,22 @@ export interface Manifests {
   set(id: string, manifest: Manifest): void
   /** Reads the manifest from disk; keeps nothing when it cannot be used. */
   refresh(id: string): Promise<void>
+  /** Whether it could not be read as the machine was short of something, or its disk failed: it is to be read again. */
+  isUnread(id: string): boolean
   forget(id: string): void
 }
 
 export function createManifests(directory: PluginDirectory, logger: Logger): Manifests {
   const known = new Map<string, { manifest: Manifest; fields: Field[] }>()
+  const unread = new Set<string>()
+
+  function forget(id: string): void {
+    known.delete(id)
+    unread.delete(id)
+  }
 
   function set(id: string, manifest: Manifest): void {
+    unread.delete(id)
     known.set(id, { manifest, fields: normaliseFields(manifest) })
   }
 
@@ -31,11 +41,12 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
     knownFields: (id) => known.get(id)?.fields,
     set,
     async refresh(id) {
-      known.delete(id)
+      forget(id)
       const identifier = identifierOf(id)
       try {
         set(id, await directory.readManifest(identifier))
       } catch (error) {
+        if (isMachineFault(error)) unread.add(id)
         if (!(await directory.exists(identifier))) {
           // As of an entry that was written by hand, or after a restore without the folder of the plugins.
           logger.info('The files of a plugin are not there: they are fetched when it is loaded', {
@@ -49,6 +60,7 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
         })
       }
     },
-    forget: (id) => void known.delete(id),
+    isUnread: (id) => unread.has(id),
+    forget,
   }
 }

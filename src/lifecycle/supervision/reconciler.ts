@@ -16,7 +16,8 @@ const longestLoadDelay = 5 * 60_000
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
  * state from which commands start, and one that should run is loaded. One that could not be, because the machine was short of
- * files or threads, or its disk failed, is loaded when that is over. Nobody has to ask for it.
+ * files or threads, or its disk failed, is loaded when that is over, and a manifest that could not be read for that is read. Nobody
+ * has to ask for it.
  */
 export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
@@ -29,7 +30,7 @@ export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
 ): Reconciler {
-  const { clock, effects, journal, logger, mutex, ownership } = context
+  const { clock, effects, journal, logger, manifests, mutex, ownership } = context
   const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
   let stopped = false
@@ -42,7 +43,7 @@ export function createReconciler(
    * What its state is but should not stay. A plugin that failed is up to its restart, or to a person, unless it has got other
    * files since, or is to get them: then nobody has said yet why it should not run.
    */
-  function isUnfinished(id: string): boolean {
+  function isHalfWay(id: string): boolean {
     if (!ownership.owns(id)) return false
     const snapshot = snapshotOfPlugin(context, id)
     const { enabled, error } = snapshot.context
@@ -61,6 +62,10 @@ export function createReconciler(
       default:
         return false
     }
+  }
+
+  function isUnfinished(id: string): boolean {
+    return isHalfWay(id) || (ownership.owns(id) && manifests.isUnread(id))
   }
 
   function schedule(id: string, delay: number): void {
@@ -101,7 +106,7 @@ export function createReconciler(
     if (stopped || !isUnfinished(id)) return false
     await loader.settle(id)
     // What is written down only now may be a crash in the trial of an update.
-    if ((await installer.returnFromTrial(id)) || !isUnfinished(id)) return true
+    if ((await installer.returnFromTrial(id)) || !isHalfWay(id)) return true
     await loadAutomatically(context, { loader, installer }, id, 'left undone before')
     return true
   }

@@ -102,6 +102,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
         context.readAtStart.clear()
         await sandbox.expect(0)
       } else await loadAll({ by: 'startup', reason: 'startup' })
+      for (const id of installedIds()) if (manifests.isUnread(id)) reconciler.later(id)
       stores.started()
     },
     loadAll,
