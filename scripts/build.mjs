@@ -94,6 +94,7 @@ const onlyUsedByHost = {
         Object.assign(Dispatcher.prototype, require('./lib/api'))
         exports.Agent = require('./lib/dispatcher/agent')
         exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent')
+        exports.Pool = require('./lib/dispatcher/pool')
         exports.buildConnector = require('./lib/core/connect')`,
     }
     for (const [path, contents] of Object.entries(replacements))

@@ -10,6 +10,7 @@ import { createDelivery } from '../../src/outside/connections/delivery.ts'
 import type { LinkContext } from '../../src/outside/connections/link.ts'
 import { openTcp } from '../../src/outside/connections/tcp-link.ts'
 import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
+import type { Environment } from '../../src/outside/http/http-agents.ts'
 import { createHttpClient, type HttpClient } from '../../src/outside/http/http-client.ts'
 import { createOwnListeners, type OwnListeners } from '../../src/outside/own-listeners.ts'
 import type { HttpRequest } from '../../src/schema/outside/outside.ts'
@@ -50,10 +51,10 @@ const twoAddresses = (asked: () => void): OwnListeners =>
     },
   })
 
-function clientOf(t: TestContext, own: OwnListeners): HttpClient {
+function clientOf(t: TestContext, own: OwnListeners, environment: Environment = {}): HttpClient {
   const client = createHttpClient({
     ...{ jars: createCookieJars(Date.now), clock: systemClock, hostVersion: '1.2.3' },
-    ...{ environment: {}, rewrite: {}, own },
+    ...{ environment, rewrite: {}, own },
   })
   t.after(() => client.close())
   return client
@@ -113,6 +114,28 @@ test('a request to a device that takes no connection ends when its own time is o
     sockets.map(({ destroyed }) => destroyed),
     [true, true],
   )
+  // Left alone, each connection is tried for ten seconds.
+  assert.ok(performance.now() - begun < 8_000)
+})
+
+test('a request through a proxy that takes no connection ends when its own time is over, or nobody waits any more', async (t) => {
+  const { port } = await sleepingDevice(t)
+  const own = createOwnListeners({ ports: () => [] })
+  const proxy = `http://127.0.0.1:${port}`
+  const client = clientOf(t, own, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy })
+  const ask = (url: string, timeout: number) =>
+    client.request('@test/probe', requestOf(url, timeout), new AbortController().signal)
+  const begun = performance.now()
+  for (const url of ['http://far.example/', 'https://far.example/']) {
+    assert.equal((await ask(url, 50)).error?.message, 'timeout after 50 ms')
+  }
+  const sockets: Socket[] = []
+  subscribe('net.client.socket', (message) => sockets.push((message as { socket: Socket }).socket))
+  const waiting = [ask('http://far.example/', 30_000), ask('https://far.example/', 30_000)]
+  while (sockets.length < 2) await new Promise(setImmediate)
+  await client.close()
+  const messages = (await Promise.all(waiting)).map(({ error }) => error?.message)
+  assert.deepEqual(messages, ['the request was cancelled', 'the request was cancelled'])
   // Left alone, each connection is tried for ten seconds.
   assert.ok(performance.now() - begun < 8_000)
 })

@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import type { buildConnector, Dispatcher } from 'undici'
+import type { buildConnector, Dispatcher, Pool } from 'undici'
 import { isLoopback } from '../../base/network/loopback.ts'
 import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import { portOf } from '../../base/network/url-port.ts'
@@ -12,6 +12,9 @@ const connectTimeout = 10_000
 
 /** Answers the socket, which the types of undici do not know. */
 type Connector = (...args: Parameters<buildConnector.connector>) => unknown
+
+/** What undici gives to who makes its connections to one server, or to a proxy. */
+type Dialling = Omit<Pool.Options, 'connect'> & { connect: Connector }
 
 /** `signal`: ends it, also while its connection is being made. */
 type RequestOptions = Dispatcher.RequestOptions & { origin: string; signal: AbortSignal }
@@ -53,19 +56,21 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
 
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
     // Loading it takes longer than half of a start, and many hosts never need it.
-    const { Agent, buildConnector, EnvHttpProxyAgent } = (await import('undici')).default
-    const options = {
-      timeout: connectTimeout,
-      autoSelectFamilyAttemptTimeout: addressTimeout,
-      rejectUnauthorized: !insecure,
-    }
+    const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await import('undici')).default
+    const patience = { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: addressTimeout }
+    const options = { ...patience, rejectUnauthorized: !insecure }
+    const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher =>
+      new Pool(origin, { ...others, connect: untilNobodyWaits(connect) })
     const connect = elsewhere(
       buildConnector({ ...options, lookup: own.anyLookup }),
       buildConnector({ ...options, lookup: own.lookup }),
     )
-    if (direct) return new Agent({ connect })
+    if (direct) return new Agent({ connect, factory: pool })
     return new EnvHttpProxyAgent({
       connect,
+      factory: pool,
+      clientFactory: pool,
+      proxyTls: { ...patience, lookup: own.anyLookup },
       requestTls: options,
       // Only https goes through a tunnel: proxies commonly refuse one to any other port.
       proxyTunnel: false,
@@ -78,9 +83,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   /** Judges each new connection by where it really leads; one that is kept was judged when it was made. */
   function elsewhere(plain: Connector, guarded: Connector): buildConnector.connector {
     return (options, tell) => {
-      const signal = connectingFor
       const callback: buildConnector.Callback = (...made) => {
-        signal?.removeEventListener('abort', giveUp)
         if (made[0] === null) staleConnections.watch(made[1])
         tell(...made)
       }
@@ -90,8 +93,18 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
         callback(refusal, null)
         return
       }
-      const connect = own.concerns(port) ? guarded : plain
-      const socket = connect(options, callback)
+      return (own.concerns(port) ? guarded : plain)(options, callback)
+    }
+  }
+
+  /** Connections that are made, also to a proxy, end with the request for which they are. */
+  function untilNobodyWaits(connect: Connector): buildConnector.connector {
+    return (options, tell) => {
+      const signal = connectingFor
+      const socket = connect(options, (...made) => {
+        signal?.removeEventListener('abort', giveUp)
+        tell(...made)
+      })
       function giveUp(): void {
         if (socket instanceof Socket) socket.destroy(nobodyWaits())
       }
