@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import type { Clock } from '../base/time/clock.ts'
+import { type Clock, scheduleDeadline } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -95,7 +95,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     closing.signal.addEventListener('abort', abort, { once: true })
     const seconds = limits.stageTime / 1000
     const late = new SourceError(`the plugin did not arrive within ${seconds} s; try again later`)
-    const deadline = clock.schedule(limits.stageTime, () => controller.abort(late))
+    const deadline = scheduleDeadline(clock, limits.stageTime, () => controller.abort(late))
     try {
       return await task(controller.signal)
     } finally {

@@ -4,6 +4,8 @@ import type { Clock } from '../../src/base/time/clock.ts'
 export interface ManualClock extends Clock {
   /** Moves the time on and makes the calls that are due, in their order. */
   advance(milliseconds: number): void
+  /** Time in which the process stands still: what was due then is called late, with the next move. */
+  pause(milliseconds: number): void
   /** Calls that wait. */
   readonly waiting: number
 }
@@ -30,6 +32,9 @@ export function createManualClock(start = Date.parse('2026-01-01T00:00:00Z')): M
         next.callback()
       }
       time = end
+    },
+    pause(milliseconds) {
+      time += milliseconds
     },
     get waiting() {
       return calls.size

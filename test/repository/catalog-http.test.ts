@@ -353,6 +353,17 @@ for (const [what, handle] of Object.entries(hanging)) {
   }
 }
 
+test('a plugin arrives although the host stood still meanwhile, for longer than it waits for an answer or a whole plugin', async (context) => {
+  const { catalog, clock } = await createStage(context)
+  const server = await startServer(context, (request, response) => {
+    clock.pause(100_000)
+    clock.advance(0)
+    serve(clockRepository())(request, response)
+  })
+  await (await catalog.stage(at(server.url), clockPlugin)).discard()
+  assert.equal(clock.waiting, 0)
+})
+
 test('a plugin that comes file by file, each just in time, is given up after a minute', async (context) => {
   const { directory, catalog, clock } = await createStage(context, { limits: { parallelRequests: 1 } })
   const names = Array.from({ length: 20 }, (_, index) => `${index}.lua`)

@@ -39,7 +39,26 @@ export const systemClock: Clock = {
   },
 }
 
-/** Rejects with the error that `late` makes when `promise` has not settled after `milliseconds`. */
+/** A call that comes so many milliseconds late tells that this process stood still. */
+const standstill = 1_000
+
+/**
+ * Calls `callback` after so many milliseconds of waiting for somebody else. A process that was paused meanwhile has not seen what came:
+ * it looks, and waits once more.
+ */
+export function scheduleDeadline(clock: Clock, milliseconds: number, callback: () => void): ScheduledCall {
+  let next = wait()
+  function wait(): ScheduledCall {
+    const due = clock.monotonic() + milliseconds
+    return clock.schedule(milliseconds, () => {
+      if (clock.monotonic() < due + standstill) callback()
+      else next = wait()
+    })
+  }
+  return { cancel: () => next.cancel() }
+}
+
+/** Rejects with the error that `late` makes when `promise` has not settled after `milliseconds`, but for a standstill of this process. */
 export function withDeadline<T>(
   clock: Clock,
   milliseconds: number,
@@ -47,7 +66,7 @@ export function withDeadline<T>(
   late: () => Error,
 ): Promise<T> {
   return new Promise<T>((resolve, reject) => {
-    const deadline = clock.schedule(milliseconds, () => reject(late()))
+    const deadline = scheduleDeadline(clock, milliseconds, () => reject(late()))
     promise.then(resolve, reject).finally(() => deadline.cancel())
   })
 }

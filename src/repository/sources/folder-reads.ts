@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type Clock, type ScheduledCall, scheduleDeadline } from '../../base/time/clock.ts'
 import { SourceError } from './source.ts'
 
 /**
@@ -67,7 +67,7 @@ export function createFolderReads({ clock, time }: { clock: Clock; time: number 
     run: (folder, read) =>
       new Promise((resolve, refuse) => {
         const start = (): void => {
-          const deadline = clock.schedule(time, () => {
+          const deadline = scheduleDeadline(clock, time, () => {
             late.add(folder)
             refuse(notInTime())
             goOn()

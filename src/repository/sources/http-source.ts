@@ -1,5 +1,5 @@
 import { basicAuthorization } from '../../base/network/basic-authorization.ts'
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
 import { indexFile, signatureFile } from '../../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
 import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
@@ -167,7 +167,7 @@ async function withDeadline<T>(
   signal.addEventListener('abort', abort, { once: true })
   const seconds = limits.requestTime / 1000
   const late = new SourceError(`${path} did not arrive within ${seconds} s; try again later`)
-  const deadline = clock.schedule(limits.requestTime, () => controller.abort(late))
+  const deadline = scheduleDeadline(clock, limits.requestTime, () => controller.abort(late))
   try {
     return await request(controller.signal)
   } catch (error) {
