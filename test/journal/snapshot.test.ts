@@ -8,6 +8,7 @@ import { initialState } from '../../src/journal/fold/evolve.ts'
 import { handEdits, readSnapshot, snapshotFileName } from '../../src/journal/snapshot/snapshot.ts'
 import { createSnapshotWriter, snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import type { HostFile } from '../../src/schema/journal/host-file.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -130,6 +131,31 @@ test('the file is written whole, for its owner only, and keeps members that the 
     journal: { seq: 0 },
   })
   assert.equal((await stat(path)).mode & 0o777, 0o600)
+})
+
+test('the settings that the file had do not stay in memory beside those of the fold', async (context) => {
+  const directory = await temporaryDirectory(context)
+  // In a function of its own: its variables are gone when it has returned.
+  const { writer, remembered } = (() => {
+    const config = { text: 'long' }
+    const entry = { id: '@a/b', enabled: true, config }
+    return {
+      remembered: new WeakRef(config),
+      writer: createSnapshotWriter({
+        directory,
+        files: systemFileSystem,
+        clock: createManualClock(),
+        logger: silentLogger,
+        kept: { plugins: { installed: [entry] } },
+        state: initialState,
+      }),
+    }
+  })()
+  // A WeakRef keeps what it refers to until the turn is over.
+  await new Promise(setImmediate)
+  collectGarbage()
+  assert.equal(remembered.deref(), undefined)
+  await writer.close()
 })
 
 for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {

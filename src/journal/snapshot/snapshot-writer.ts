@@ -15,7 +15,7 @@ import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import type { PluginState } from '../../schema/plugin/plugin.ts'
 import type { HostState } from '../fold/evolve.ts'
 import type { Journal } from '../journal.ts'
-import { snapshotFileName, snapshotOf } from './snapshot.ts'
+import { snapshotFileName, snapshotOf, withoutFold } from './snapshot.ts'
 import { changeHostFile, noVault, type Vault } from '../vault.ts'
 
 /** How long after a failure it is tried again, in milliseconds; doubles with each further failure. */
@@ -52,6 +52,7 @@ export function createSnapshotWriter(settings: {
   files: FileSystem
   clock: Clock
   logger: Logger
+  /** The file as it was read. */
   kept: HostFile | undefined
   state: () => HostState
   /** Id of the event with this number. */
@@ -72,7 +73,7 @@ export function createSnapshotWriter(settings: {
     files,
     clock,
     logger,
-    kept,
+    kept: found,
     state,
     eventId,
     onWriting,
@@ -82,6 +83,7 @@ export function createSnapshotWriter(settings: {
     isCache = false,
   } = settings
   const path = join(directory, snapshotFileName)
+  const kept = withoutFold(found)
   let writtenSeq = -1
   let failure: string | undefined
   let running: Promise<void> = Promise.resolve()

@@ -52,6 +52,11 @@ export function snapshotOf(state: HostState, kept: HostFile = {}, event?: string
   }
 }
 
+/** What `snapshotOf` makes use of: the settings of all plugins, as they were read, would take as much memory as the present ones. */
+export function withoutFold(file: HostFile | undefined): HostFile | undefined {
+  return file?.plugins === undefined ? file : { ...file, plugins: { ...file.plugins, installed: [] } }
+}
+
 const advice = 'Correct it, or move it away: then the host writes it anew from its journal.'
 
 /**
