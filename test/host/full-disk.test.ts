@@ -114,7 +114,10 @@ test('a host that is started on a full disk answers questions, says what is wron
   const ready = await ask(base, '/readyz')
   assert.deepEqual(
     [ready.status, ready.body.reasons?.[1]],
-    [503, 'The disk of the data directory is full; free some space and try again.'],
+    [
+      503,
+      'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
+    ],
   )
   const refused = await ask(base, '/api/plugins/hello/config', { config: { name: 'after' } })
   assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])

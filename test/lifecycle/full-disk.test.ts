@@ -123,7 +123,8 @@ p:control("n", function() return p:kvGet("n", 0) end, function(value) p:kvSet("n
     const answer = await ready()
     return answer.status === 503 && answer
   })
-  const reason = 'The disk of the data directory is full; free some space and try again.'
+  const reason =
+    'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.'
   assert.deepEqual(body.reasons, [`the stored values of @fixtures/meter cannot be written: ${reason}`])
   assert.match(
     (await logMessages(host, 'meter')).join('\n'),

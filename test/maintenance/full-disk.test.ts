@@ -66,7 +66,10 @@ test('a repair on a disk that is full says what to do, and leaves no half copy i
   const kilobytes = sizes.reduce((sum, size) => sum + 4 * Math.ceil(size / 4_096), 0)
   const { code, stdout, stderr } = await repairOnDiskOf(kilobytes, small, data)
   assert.equal(code, 1)
-  assert.equal(stderr, 'lupine: The disk of the data directory is full; free some space and try again.\n')
+  assert.equal(
+    stderr,
+    'lupine: The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.\n',
+  )
   assert.deepEqual(stdout.trim().split('\n').sort(), names.slice(1))
 })
 

@@ -623,7 +623,10 @@ test('a full disk is told of as such, and what was staged is removed', async (co
   const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
   assert.deepEqual(
     [code, message],
-    ['storage_full', 'The disk of the data directory is full; free some space and try again.'],
+    [
+      'storage_full',
+      'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
+    ],
   )
   assert.deepEqual(await readTree(directory), {})
 })

@@ -3,7 +3,8 @@ import { messageOf, Problem, systemErrorCode } from '../problem.ts'
 /** Saying plainly why the data directory cannot be written. */
 
 const reasons: Readonly<Record<string, string>> = {
-  ENOSPC: 'The disk of the data directory is full; free some space and try again.',
+  ENOSPC:
+    'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
   EDQUOT: 'The disk quota of the data directory is used up; free some space and try again.',
   EFBIG:
     'A file of the data directory is as large as this process may make one; raise the limit (ulimit -f) and try again.',

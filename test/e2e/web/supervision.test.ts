@@ -100,7 +100,9 @@ for (const view of views) {
       for (const path of ['/plugins', `/plugins/${lamp}`, '/system']) {
         await page.goto(path)
         await banner
-          .getByText('The disk of the data directory is full; free some space and try again.')
+          .getByText(
+            'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
+          )
           .waitFor()
         await assertFitsWidth(page, path)
       }

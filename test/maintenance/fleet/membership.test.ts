@@ -405,7 +405,8 @@ test('a directory for which there is no room is not made, and nothing is said of
       return isFull && (operation === 'write' || operation === 'writeFile')
     })
     await assert.rejects(leaveFleet({ ...settings, files }), {
-      message: 'The disk of the data directory is full; free some space and try again.',
+      message:
+        'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
     })
     assert.ok(isFull)
     for (const left of [place, `${place}.leaving`]) await assert.rejects(stat(left), { code: 'ENOENT' })

@@ -240,7 +240,10 @@ test('a disk that refuses any step of a swap is told of, and everything is as be
     refused += 1
     assert.deepEqual(
       [failure.code, failure.message],
-      ['storage_full', 'The disk of the data directory is full; free some space and try again.'],
+      [
+        'storage_full',
+        'The disk of the data directory is full; free some space, or delete files where df -i shows that no more fit, and try again.',
+      ],
     )
     assert.deepEqual(tree, before)
   }
