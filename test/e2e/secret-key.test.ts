@@ -1,22 +1,14 @@
 import assert from 'node:assert/strict'
-import { chmod, readdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { chmod, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { contentOf } from '../helpers/content-of.ts'
 import { writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { runProgram, startHostProcess } from '../helpers/host-process.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const free = ['--http-port', '0', '--mqtt-port', '0']
 const secret = 'canary-of-the-command-line'
-
-/** Name, rights and content of all files. */
-async function everything(directory: string): Promise<Record<string, string>> {
-  const entries = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  return Object.fromEntries(
-    await Promise.all(files.map(async (file) => [file, await readFile(file, 'latin1')])),
-  )
-}
 
 test('a key is made, used, rotated and taken out again on the command line; without it the host says so and touches nothing', async (context) => {
   const folder = await temporaryDirectory(context)
@@ -47,10 +39,10 @@ test('a key is made, used, rotated and taken out again on the command line; with
   )
   assert.equal(await host.stop('SIGKILL'), null)
 
-  const before = await everything(directory)
+  const before = await contentOf(directory)
   assert.ok(!JSON.stringify(before).includes(secret))
   for (const name of Object.keys(before)) {
-    assert.equal((await stat(name)).mode & 0o077, 0, `${name} is its owner's alone`)
+    assert.equal((await stat(join(directory, name))).mode & 0o077, 0, `${name} is its owner's alone`)
   }
   const refusals: [string[], number, RegExp][] = [
     [
@@ -92,7 +84,7 @@ test('a key is made, used, rotated and taken out again on the command line; with
   await writeFile(other, 'ab'.repeat(32), { mode: 0o600 })
   const wrong = await runProgram([...withKey.slice(0, 3), other, ...free])
   assert.deepEqual([wrong.code, /add the missing key to that file/.test(wrong.stderr)], [1, true])
-  assert.deepEqual(await everything(directory), before)
+  assert.deepEqual(await contentOf(directory), before)
 
   assert.match((await runProgram(['secret-key', '--secret-key-file', key])).stdout, /is the first in/)
   const [young = ''] = (await readFile(key, 'utf8')).split('\n')
@@ -107,5 +99,5 @@ test('a key is made, used, rotated and taken out again on the command line; with
   context.after(() => again.stop('SIGKILL'))
   assert.equal(await again.stop('SIGTERM'), 0)
   assert.equal((await runProgram(['decrypt', ...withKey])).code, 0)
-  assert.ok(JSON.stringify(await everything(directory)).includes(secret))
+  assert.ok(JSON.stringify(await contentOf(directory)).includes(secret))
 })

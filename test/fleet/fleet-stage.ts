@@ -13,6 +13,22 @@ import {
 import { connectTo, type NatsServer, startNatsServer } from '../helpers/nats-server.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
+/** A host's copy of the journal of a fleet, until the test ends: in a directory of its own, unless one is given. */
+export async function openJournal(
+  context: TestContext,
+  servers: readonly string[],
+  options: { fleet: string } & Partial<FleetJournalSettings>,
+) {
+  const connection = await connectTo(context, ...servers)
+  const journal = await openFleetJournal({
+    ...{ connection, files: systemFileSystem, clock: systemClock, logger: silentLogger },
+    ...options,
+    directory: options.directory ?? (await temporaryDirectory(context)),
+  })
+  context.after(() => journal.close())
+  return { connection, journal }
+}
+
 /** A store for the tests of a file, and fleets in it that know nothing of each other. */
 
 export function createFleetStage() {
@@ -31,14 +47,9 @@ export function createFleetStage() {
 
   const url = (): string => server?.url ?? ''
 
-  async function connection(context: TestContext) {
-    const opened = await connectTo(context, url())
-    return opened
-  }
-
   return {
     url,
-    connection,
+    connection: (context: TestContext) => connectTo(context, url()),
     /** A name that no other test has. */
     newFleet(): string {
       fleets += 1
@@ -50,19 +61,7 @@ export function createFleetStage() {
       fleet: string,
       options: Partial<FleetJournalSettings> = {},
     ): Promise<FleetJournal> {
-      const directory = options.directory ?? (await temporaryDirectory(context))
-      const opened = await connection(context)
-      const journal = await openFleetJournal({
-        connection: opened,
-        fleet,
-        files: systemFileSystem,
-        clock: systemClock,
-        logger: silentLogger,
-        ...options,
-        directory,
-      })
-      context.after(() => journal.close())
-      return journal
+      return (await openJournal(context, [url()], { ...options, fleet })).journal
     },
   }
 }

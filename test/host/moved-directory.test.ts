@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { directoryLookEvery } from '../../src/host/readiness.ts'
+import { contentOf } from '../helpers/content-of.ts'
 import { startHostFor, startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
@@ -15,16 +16,8 @@ plugin:onInit(function()
   plugin:control("n", function() return plugin:kvGet("n", 0) end, function(value) plugin:kvSet("n", value) end)
 end)`
 
-/** Every file with its content, and every folder. */
-async function contentOf(directory: string): Promise<Record<string, string>> {
-  const names = await readdir(directory, { recursive: true }).catch(() => undefined)
-  if (names === undefined) return { '.': 'not there' }
-  const found = names.sort().map(async (name): Promise<[string, string]> => {
-    const path = join(directory, name)
-    return [name, (await stat(path)).isFile() ? await readFile(path, 'latin1') : 'a folder']
-  })
-  return Object.fromEntries(await Promise.all(found))
-}
+/** Undefined where there is no such folder. */
+const lookInto = (directory: string) => contentOf(directory).catch(() => undefined)
 
 const displacements: [title: string, replace: (directory: string, away: string) => Promise<unknown>][] = [
   ['moved away', () => Promise.resolve()],
@@ -57,13 +50,13 @@ for (const [title, replace] of displacements) {
 
       await rename(directory, away)
       await replace(directory, away)
-      const before = await contentOf(directory)
+      const before = await lookInto(directory)
       assert.equal((await keep(2)).status, 200)
       const ofStore = /the stored values of @fixtures\/keeper .* moved, replaced or unmounted; put it back/
       await until('the host to say so', async () => ofStore.test((await reasons()).join()))
       assert.equal((await post('keeper/config', { config: {} })).status, 507)
       assert.equal((await post('install', { fullId: '@fixtures/keeper' })).status, 409)
-      assert.deepEqual(await contentOf(directory), before)
+      assert.deepEqual(await lookInto(directory), before)
 
       await rm(directory, { recursive: true, force: true })
       await rename(away, directory)
@@ -74,10 +67,10 @@ for (const [title, replace] of displacements) {
       // Nor at the end.
       await rename(directory, away)
       await replace(directory, away)
-      const last = await contentOf(directory)
+      const last = await lookInto(directory)
       await keep(3)
       await host.host.close()
-      assert.deepEqual(await contentOf(directory), last)
+      assert.deepEqual(await lookInto(directory), last)
     },
   )
 }

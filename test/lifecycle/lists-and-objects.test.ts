@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
+import { contentOf } from '../helpers/content-of.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { startHostFor, startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -175,9 +176,7 @@ test('with a key, secrets in rows are encrypted on disk', async (context) => {
   await secured.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/bridge' } })
   const body = { config: { rules: [{ from: 'open-row', to: 'b', token: 'canary-disk' }] } }
   assert.equal((await secured.request('POST', `${path}/config`, { body })).status, 200)
-  const entries = await readdir(secured.directory, { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name))
-  const texts = await Promise.all(files.map((file) => readFile(file, 'latin1')))
+  const texts = Object.values(await contentOf(secured.directory))
   assert.ok(texts.some((text) => text.includes('open-row')))
   assert.ok(texts.every((text) => !text.includes('canary-disk')))
 })

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { cp, readdir, readFile, writeFile } from 'node:fs/promises'
+import { cp, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
@@ -12,6 +12,7 @@ import { createKeyRing, keyId } from '../../src/base/keys/key-ring.ts'
 import { encodeLine } from '../../src/journal/lines/journal-line.ts'
 import { makeSecretKey, rewriteDirectory } from '../../src/maintenance/secret-commands.ts'
 import { type Rewritten, rewriteSecrets } from '../../src/maintenance/rewrite-secrets.ts'
+import { textOf } from '../helpers/content-of.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
@@ -53,15 +54,6 @@ async function usedDirectory(secretKeyFile: string | undefined): Promise<TestHos
   return host
 }
 
-/** Everything in the data directory but the plugins' own files, as one text. */
-async function contentOf(directory: string): Promise<string> {
-  const names = await readdir(directory, { recursive: true, withFileTypes: true })
-  const files = names.filter((entry) => entry.isFile() && !entry.parentPath.includes('plugins'))
-  return (await Promise.all(files.map((entry) => readFile(join(entry.parentPath, entry.name), 'utf8')))).join(
-    '\n',
-  )
-}
-
 function rotate(directory: string, keys: Buffer[], files: FileSystem = systemFileSystem): Promise<Rewritten> {
   return rewriteSecrets({
     directory,
@@ -86,7 +78,7 @@ test('with a key file nothing secret is readable on disk, the rest is, and the h
   for (let turn = 0; turn < 2; turn += 1) {
     await assertRuns(host)
     await host.host.close()
-    const content = await contentOf(host.directory)
+    const content = await textOf(host.directory)
     assert.ok(!content.includes('canary'), 'a secret is in plain text')
     assert.ok(content.includes('"city": "Ulm"'), 'the rest can be read')
     host = await host.restart()
@@ -117,7 +109,7 @@ test('a plain directory opens with a key, a plain secret written by hand is take
   const last = journal.split('\n').findLast((line) => line.includes('PluginConfigured')) ?? ''
   assert.match(last, /"apiKey":"\$encrypted:v1:/)
   await rotate(third.directory, [old])
-  assert.ok(!(await contentOf(third.directory)).includes('canary'), 'what was plain before is encrypted, too')
+  assert.ok(!(await textOf(third.directory)).includes('canary'), 'what was plain before is encrypted, too')
 })
 
 test('a rotation that fails at any place leaves a directory that both keys open, and is done by doing it again', async (context) => {
@@ -149,11 +141,11 @@ test('a rotation that fails at any place leaves a directory that both keys open,
       break
     }
     failedPlaces += 1
-    const before = await contentOf(directory)
+    const before = await textOf(directory)
     assert.ok(!before.includes('canary'))
     // Whatever was reached: all can still be opened, and the second attempt needs nothing of the first.
     await rotate(directory, both)
-    const after = await contentOf(directory)
+    const after = await textOf(directory)
     assert.ok(!after.includes(keyId(old)) && after.includes(keyId(young)), `place ${place}`)
     await rotate(directory, [young])
   }
@@ -181,7 +173,7 @@ test('after a rotation the host starts with the new key alone, and after decrypt
     ring: createKeyRing([young]),
     purpose: 'decrypt',
   })
-  const content = await contentOf(host.directory)
+  const content = await textOf(host.directory)
   assert.ok(!content.includes('$encrypted'))
   for (const canary of [...Object.values(canaries), 'canary-of-before', 'canary-of-an-address'])
     assert.ok(content.includes(canary))
@@ -193,7 +185,7 @@ test('stored values that cannot be read stop a rotation before anything is chang
   const host = await usedDirectory(keyFile)
   context.after(() => host.close())
   await host.host.close()
-  const before = await contentOf(host.directory)
+  const before = await textOf(host.directory)
   const files: FileSystem = {
     ...systemFileSystem,
     readFile: ((path: string, options: undefined) =>
@@ -205,7 +197,7 @@ test('stored values that cannot be read stop a rotation before anything is chang
     rotate(host.directory, [young, old], files),
     /^Error: The stored values in .*fixtures--keeper\.json cannot be read \(EIO\); .*Nothing was changed\.$/,
   )
-  assert.equal(await contentOf(host.directory), before)
+  assert.equal(await textOf(host.directory), before)
 })
 
 test('where something keeps its key, a rotation does not say that the directory needs the former one no more', async (context) => {

@@ -14,18 +14,16 @@ import { everythingOf, readAll } from '../../helpers/journal-stage.ts'
 import { connectTo, startStoreCluster } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
+import { openJournal } from '../fleet-stage.ts'
 
 test('with three servers three copies are kept, and what was acknowledged survives the death of the leader', async (context) => {
   const servers = await startStoreCluster(context)
-  async function openHost() {
-    const connection = await connectTo(context, ...servers.map(({ url }) => url))
-    const journal = await openFleetJournal({
-      ...{ connection, fleet: 'home', directory: await temporaryDirectory(context) },
-      ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
-    })
-    context.after(() => journal.close())
-    return { connection, journal }
-  }
+  const openHost = () =>
+    openJournal(
+      context,
+      servers.map(({ url }) => url),
+      { fleet: 'home' },
+    )
 
   // While the servers had not found each other a host got one copy.
   const subjects = [journalSubjects('home')]

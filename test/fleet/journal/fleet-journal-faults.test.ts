@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, stat, truncate, writeFile } from 'node:fs/promises'
+import { readFile, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
@@ -13,42 +13,28 @@ import { pluginIn } from '../../../src/journal/fold/evolve.ts'
 import { encodeLine } from '../../../src/journal/lines/journal-line.ts'
 import { journalFileName } from '../../../src/journal/segments/segment.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
+import { contentOf } from '../../helpers/content-of.ts'
 import { everythingOf, readAll } from '../../helpers/journal-stage.ts'
 import { connectTo, startStore } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
+import { openJournal } from '../fleet-stage.ts'
 import { startHoldingProxy } from '../holding-proxy.ts'
 
 /** What becomes of the journal of a fleet when its store fails, or is not what it should be. */
 
 async function openHost(context: TestContext, url: string, directory: string) {
-  const connection = await connectTo(context, url)
   const failures: string[] = []
-  const journal = await openFleetJournal({
-    ...{
-      connection,
-      fleet: 'home',
-      directory,
-      files: systemFileSystem,
-      clock: systemClock,
-      logger: silentLogger,
-    },
+  const { journal } = await openJournal(context, [url], {
+    ...{ fleet: 'home', directory },
     failed: ({ message }) => void failures.push(message),
   })
-  context.after(() => journal.close())
   return { journal, failures }
 }
 
 async function managerOf(context: TestContext, url: string) {
   const connection = await connectTo(context, url)
   return { connection, manager: await jetstreamManager(connection) }
-}
-
-/** All files below a folder, with what is in them. */
-async function contentOf(directory: string): Promise<Record<string, string>> {
-  const found: Record<string, string> = {}
-  for (const name of await readdir(directory)) found[name] = await readFile(join(directory, name), 'hex')
-  return found
 }
 
 /** A server, and a directory with the copy of a fleet that was closed with three events. */

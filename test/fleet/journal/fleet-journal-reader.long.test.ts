@@ -1,42 +1,24 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
-import { silentLogger } from '../../../src/base/log/log.ts'
-import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
 import { journalStreamName } from '../../../src/fleet/journal/subjects.ts'
 import { configured, id, installation } from '../../helpers/any-fact.ts'
-import { connectTo, startStoreCluster } from '../../helpers/nats-server.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { startStoreCluster } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
+import { openJournal } from '../fleet-stage.ts'
 
 test('a host that only reads goes on when the server dies that handed the events out to it', async (context) => {
   const servers = await startStoreCluster(context)
-  async function openHost(urls: string[]) {
-    const connection = await connectTo(context, ...urls)
-    const directory = await temporaryDirectory(context)
-    const journal = await openFleetJournal({
-      ...{
-        connection,
-        fleet: 'home',
-        directory,
-        files: systemFileSystem,
-        clock: systemClock,
-        logger: silentLogger,
-      },
-    })
-    context.after(() => journal.close())
-    return { connection, journal }
-  }
-
-  const urls = servers.map(({ url }) => url)
+  const openHost = () =>
+    openJournal(
+      context,
+      servers.map(({ url }) => url),
+      { fleet: 'home' },
+    )
   // The servers have to find each other first.
-  const { journal: writer, connection } = await until('the servers', () =>
-    openHost(urls).catch(() => undefined),
-  )
+  const { journal: writer, connection } = await until('the servers', () => openHost().catch(() => undefined))
   await writer.append(installation(id), 'http')
-  const { journal: reader } = await openHost(urls)
+  const { journal: reader } = await openHost()
   const manager = await jetstreamManager(connection)
   const append = (n: number) =>
     until('the store', () => writer.append([configured(id, { n })], 'http').catch(() => undefined))

@@ -2,13 +2,9 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
-import { silentLogger } from '../../../src/base/log/log.ts'
 import { openFleetFiles } from '../../../src/fleet/files/fleet-files.ts'
-import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
 import { defaultRepositoryLimits } from '../../../src/repository/limits.ts'
-import { connectTo } from '../../helpers/nats-server.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { openJournal } from '../../fleet/fleet-stage.ts'
 import { command } from '../../helpers/test-host.ts'
 import { startFleetStage, untilPlugin } from './fleet-stage.ts'
 
@@ -25,11 +21,7 @@ test('a host that still has a plugin which was uninstalled, and which another ho
   await command(host, 'install', { fullId: lamp })
   await untilPlugin(host, lamp, 'to be had', (plugin) => plugin.host === 'a')
 
-  const connection = await connectTo(t, stage.nats.url)
-  const parts = { files: systemFileSystem, clock: systemClock, logger: silentLogger }
-  const directory = await temporaryDirectory(t)
-  const other = await openFleetJournal({ ...parts, connection, fleet: 'test', directory })
-  t.after(() => other.close())
+  const { journal: other, connection } = await openJournal(t, [stage.nats.url], { fleet: 'test' })
   const contents = new Map([
     ['plugin.json', Buffer.from(JSON.stringify({ id: 'lamp', name: 'Lamp', version: '2.0.0' }))],
     ['init.lua', Buffer.from(lua('2.0.0'))],

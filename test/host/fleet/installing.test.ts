@@ -1,13 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
-import { silentLogger } from '../../../src/base/log/log.ts'
-import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
 import type { JournalEventView } from '../../../src/schema/journal/journal-event.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { connectTo } from '../../helpers/nats-server.ts'
+import { openJournal } from '../../fleet/fleet-stage.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** One plugin that several hosts are to install. */
@@ -21,12 +16,7 @@ test('an installation that one host is at is neither ended nor repeated by anoth
   await stage.start('a')
   const b = await stage.start('b')
   // What a writes down first when it installs the plugin.
-  const connection = await connectTo(t, stage.nats.url)
-  const journal = await openFleetJournal({
-    ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
-    ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
-  })
-  t.after(() => journal.close())
+  const { journal } = await openJournal(t, [stage.nats.url], { fleet: 'test' })
   const data = { repository: 'fixtures', version: '1.0.0' }
   const [requested] = await journal.append([{ type: 'PluginInstallRequested', plugin: id, data }], 'http')
   await until('the other host to know', async () => b.host.lifecycle.lastSeq >= (requested?.seq ?? 0))

@@ -1,11 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
-import { systemFileSystem } from '../../../src/base/files/file-system.ts'
-import { silentLogger } from '../../../src/base/log/log.ts'
-import { openFleetJournal } from '../../../src/fleet/journal/fleet-journal.ts'
-import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { connectTo } from '../../helpers/nats-server.ts'
+import { openJournal } from '../../fleet/fleet-stage.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** What a caller is answered when another host of the fleet has written about a plugin that is being loaded for it. */
@@ -43,12 +38,7 @@ test('a command whose load another host has overtaken is decided anew, and nobod
   const enabling = host.request('POST', path(slow, 'toggle'), { body: { enabled: true } })
   await untilPlugin(host, slow, 'to load', ({ state }) => state === 'loading')
 
-  const connection = await connectTo(t, stage.nats.url)
-  const other = await openFleetJournal({
-    ...{ connection, fleet: 'test', directory: await temporaryDirectory(t) },
-    ...{ files: systemFileSystem, clock: systemClock, logger: silentLogger },
-  })
-  t.after(() => other.close())
+  const { journal: other } = await openJournal(t, [stage.nats.url], { fleet: 'test' })
   await other.append([{ type: 'PluginLoaded', plugin: slow, data: {} }], 'supervisor')
   await untilPlugin(host, slow, 'to run elsewhere', ({ state }) => state === 'running')
 

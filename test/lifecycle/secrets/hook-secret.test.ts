@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { rewriteSecrets } from '../../../src/maintenance/rewrite-secrets.ts'
+import { textOf } from '../../helpers/content-of.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
@@ -19,11 +20,6 @@ const ringer = {
 async function secretOf(host: TestHost): Promise<string> {
   const { body } = await host.request('GET', '/api/plugins/ringer/hooks')
   return /ringer\/([^/]+)\/bell$/.exec(body.hooks[0].url)?.[1] ?? ''
-}
-
-async function contentOf(directory: string): Promise<string> {
-  const files = (await readdir(directory)).filter((name) => name.startsWith('.host'))
-  return (await Promise.all(files.map((name) => readFile(join(directory, name), 'utf8')))).join('\n')
 }
 
 test('the secret of hook addresses is not readable on disk with a key, and is the same after a restart', async (context) => {
@@ -46,14 +42,14 @@ test('the secret of hook addresses is not readable on disk with a key, and is th
   assert.equal(await secretOf(second), made)
   assert.equal((await second.request('POST', `/hooks/fixtures/ringer/${made}/bell`)).body, 'rang')
   await second.host.close()
-  assert.equal((await contentOf(second.directory)).includes(made), false)
+  assert.equal((await textOf(second.directory)).includes(made), false)
 
   const settings = { directory: second.directory, files: systemFileSystem, clock: systemClock }
   await rewriteSecrets({ ...settings, ring: createKeyRing([key]), purpose: 'decrypt' })
-  assert.ok((await contentOf(second.directory)).includes(made))
+  assert.ok((await textOf(second.directory)).includes(made))
   const ring = createKeyRing([randomBytes(32), key])
   await rewriteSecrets({ ...settings, ring, purpose: 'rotate' })
-  assert.equal((await contentOf(second.directory)).includes(made), false)
+  assert.equal((await textOf(second.directory)).includes(made), false)
 })
 
 test('a plugin that is installed again has other addresses, an update keeps them', async (context) => {
