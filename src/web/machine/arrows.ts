@@ -14,19 +14,14 @@ export const anyState = 'any state'
 export interface ChartParts {
   states: string[]
   arrows: Arrow[]
-  /** Events that change something of a state, but not the state. */
-  staying: ReadonlyMap<string, string[]>
 }
 
 export function chartParts({ states, on = {} }: MachineDefinition): ChartParts {
   const arrows = new Map<string, Arrow>()
-  const staying = new Map<string, string[]>()
   const add = (from: string, event: string, transition: TransitionDefinition): void => {
     const target = targetOf(transition)
-    if (target === undefined || target === from) {
-      staying.set(from, [...(staying.get(from) ?? []), event])
-      return
-    }
+    // What changes something of a state, but not the state, is no arrow.
+    if (target === undefined || target === from) return
     const key = `${from} ${target}`
     const arrow = arrows.get(key) ?? { from, to: target, events: [] }
     arrows.set(key, arrow)
@@ -38,7 +33,7 @@ export function chartParts({ states, on = {} }: MachineDefinition): ChartParts {
   for (const [event, transition] of transitionsOf(on)) add(anyState, event, transition)
   const names = Object.keys(states)
   const fromAny = [...arrows.values()].some(({ from }) => from === anyState)
-  return { states: fromAny ? [anyState, ...names] : names, arrows: [...arrows.values()], staying }
+  return { states: fromAny ? [anyState, ...names] : names, arrows: [...arrows.values()] }
 }
 
 function transitionsOf(on: NonNullable<MachineDefinition['on']>): [string, TransitionDefinition][] {

@@ -11,13 +11,11 @@ export const foreignCallerJsonValues = 50_000
 
 /** The full id of the plugin that has called; undefined when the plugin itself has. */
 export type ForeignCaller = string | undefined
+export type CallerAware<R> = (foreignCaller: ForeignCaller, ...args: LuaValue[]) => R
 /** A method of the host that wants to know who calls it. */
-export type CallerAwareFunction = (
-  foreignCaller: ForeignCaller,
-  ...args: LuaValue[]
-) => ReturnType<HostFunction>
+export type CallerAwareFunction = CallerAware<ReturnType<HostFunction>>
 /** The same for one that has Lua called, or waits, on its way. */
-export type CallerAwareSteps = (foreignCaller: ForeignCaller, ...args: LuaValue[]) => ReturnType<HostSteps>
+export type CallerAwareSteps = CallerAware<ReturnType<HostSteps>>
 
 /** Who calls a method of the host on this plugin's instance: the plugin itself, or another one from outside. */
 export interface ForeignCallers {

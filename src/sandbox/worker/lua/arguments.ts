@@ -93,7 +93,7 @@ export function isTruthy(value: LuaValue): boolean {
 /** The arguments of a function of `table` that is called with a colon or with a dot: both are seen. */
 export function withoutSelf(table: LuaTable, args: readonly LuaValue[]): readonly LuaValue[] {
   const [first] = args
-  return isTable(first) && first.is(table) ? args.slice(1) : args
+  return first === table ? args.slice(1) : args
 }
 
 /** A member of an options table; undefined without a table. */

@@ -121,10 +121,6 @@ class TableReference implements LuaTable {
   set writer(value: LuaFunction | undefined) {
     this.#table.writer = value === undefined ? undefined : this.#convert.toTagged(value)
   }
-
-  is(other: LuaValue): boolean {
-    return other === this
-  }
 }
 
 /** The text of a string of Lua; undefined for anything else. Keys and short words are the same ones again and again. */
@@ -175,7 +171,6 @@ export function createReferences(L: LuaState, stringLimit: number, working: () =
     const made: LuaFunction = {
       kind: 'function',
       native: variantType(value.type) !== tags.luaFunction,
-      is: (other) => other === made,
     }
     functions.set(value.value as object, made)
     contents.set(made, tagged(value.type, value.value))

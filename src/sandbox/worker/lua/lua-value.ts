@@ -28,15 +28,12 @@ export interface LuaTable {
    * fields. It writes with `set`, so that the table looks to Lua as any other.
    */
   writer: LuaFunction | undefined
-  /** True when both refer to one table. */
-  is(other: LuaValue): boolean
 }
 
 export interface LuaFunction {
   readonly kind: 'function'
   /** Whether it is written in JavaScript: the host's, or of Lua's own libraries. */
   readonly native: boolean
-  is(other: LuaValue): boolean
 }
 
 /** What a JavaScript function offers Lua. A thrown value reaches Lua as an error with its message, a string. */

@@ -1,5 +1,5 @@
-import type { LuaValue } from '../lua/lua-value.ts'
-import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../limits/foreign-callers.ts'
+import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
+import type { CallerAware, ForeignCaller } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
 
@@ -25,30 +25,26 @@ export function createMethods({
     }
   }
 
-  function addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void {
-    const full = `plugin:${name}`
-    implement(full, () => {
-      const withoutSelf = argumentsOf(full)
-      return foreignCallers.method(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
-      )
-    })
+  /** `make`: how a function of Lua is made of one that knows who calls. */
+  function adder<R>(
+    make: (name: string, implementation: CallerAware<R>) => LuaFunction,
+  ): (name: string, implementation: CallerAware<R>) => void {
+    return (name, implementation) => {
+      const full = `plugin:${name}`
+      implement(full, () => {
+        const withoutSelf = argumentsOf(full)
+        return make(full, (foreignCaller, ...args) =>
+          implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
+        )
+      })
+    }
   }
 
-  function addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void {
-    const full = `plugin:${name}`
-    implement(full, () => {
-      const withoutSelf = argumentsOf(full)
-      return foreignCallers.methodOfSteps(full, (foreignCaller, ...args) =>
-        implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
-      )
-    })
-  }
-
+  const addCallerAwareMethod = adder(foreignCallers.method)
   return {
     addMethod: (name, implementation) =>
       addCallerAwareMethod(name, (_foreignCaller, ...args) => implementation(...args)),
     addCallerAwareMethod,
-    addCallerAwareMethodOfSteps,
+    addCallerAwareMethodOfSteps: adder(foreignCallers.methodOfSteps),
   }
 }

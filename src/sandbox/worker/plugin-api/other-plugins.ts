@@ -10,7 +10,6 @@ import type { PluginPoints } from './values/points.ts'
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
   const { runtime, peers, foreignCallers } = context
   const { Plugin: pluginClass } = context.tables
-  const isClass = (value: LuaValue): boolean => isTable(value) && value.is(pluginClass)
 
   function* find(foreignCaller: ForeignCaller, name: string, id: LuaValue): Steps<LuaValue> {
     // Whom this plugin may call is not for another one to make use of.
@@ -21,7 +20,7 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
   context.implement('Plugin.get', () =>
     foreignCallers.methodOfSteps('Plugin.get', function* (foreignCaller, first, second) {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
-      if (isClass(first)) return yield* find(foreignCaller, 'Plugin.get', second)
+      if (first === pluginClass) return yield* find(foreignCaller, 'Plugin.get', second)
       return isTable(first) ? points.find(second) : yield* find(foreignCaller, 'Plugin.get', first)
     }),
   )

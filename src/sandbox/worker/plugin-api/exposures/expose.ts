@@ -6,7 +6,7 @@ import { exposureBytesLimit, exposureSize } from '../../../../schema/worker/oper
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { isTable, isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
+import { isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
 import { isFlag, optionComplaint } from '../option-kinds.ts'
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
@@ -85,7 +85,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       fresh.delete(replaced)
       replaced.close({ unsubscribe: true })
       // Later it is what a plugin does whose devices have changed.
-      if (!initialised && !replaced.table.is(table))
+      if (!initialised && replaced.table !== table)
         log.write('warn', `expose: the id '${id}' is another object's, which is not shown any more`)
     }
     if (available !== undefined) yield* entry.setAvailable(available)
@@ -103,11 +103,11 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     table.set(
       'setAvailable',
       runtime.wrapSteps('setAvailable', function* (...args) {
-        const available = args.find((argument) => !(isTable(argument) && argument.is(table)))
+        const available = args.find((argument) => argument !== table)
         if (!isFlag(available))
           log.warnOnce('setAvailable', () => `setAvailable: the value ${optionComplaint('flag', available)}`)
         for (const entry of entries.values())
-          if (entry.table.is(table)) yield* entry.setAvailable(isTruthy(available))
+          if (entry.table === table) yield* entry.setAvailable(isTruthy(available))
         return table
       }),
     )
@@ -115,7 +115,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
 
   /** Takes back all exposures of this table. Whether there were any. */
   function unexpose(table: LuaTable): boolean {
-    const found = [...entries].filter(([, entry]) => entry.table.is(table))
+    const found = [...entries].filter(([, entry]) => entry.table === table)
     for (const [id, entry] of found) {
       entries.delete(id)
       fresh.delete(entry)
@@ -150,7 +150,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     for (let number = 1; ; number += 1) {
       const id = number === 1 ? slug : `${slug}_${number}`
       const taken = entries.get(id)
-      if (taken === undefined || taken.table.is(table)) return id
+      if (taken === undefined || taken.table === table) return id
     }
   }
 
@@ -176,7 +176,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       if (released) return
       for (const entry of [...entries.values()]) {
         const as = given.get(entry)
-        if (as !== undefined && entry.table.is(replaced)) lua.start(expose(table, ...as, entry.available))
+        if (as !== undefined && entry.table === replaced) lua.start(expose(table, ...as, entry.available))
       }
     }),
   )

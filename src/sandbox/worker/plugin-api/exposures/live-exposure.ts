@@ -5,7 +5,7 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { failureOf } from '../../plugin-log.ts'
-import { isFunction, isTable } from '../../lua/arguments.ts'
+import { isFunction } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import type { ExposedObject, FeatureReader } from './exposed-object.ts'
 import type { Abilities, ExposureAnnouncement } from './exposure-announcement.ts'
@@ -167,7 +167,7 @@ export class LiveExposure {
       return
     }
     // With a colon or without: the value is the last one that is not the object itself.
-    const value = args.findLast((argument) => !(isTable(argument) && argument.is(this.table)))
+    const value = args.findLast((argument) => argument !== this.table)
     const event =
       value === undefined
         ? (yield* this.#read()).event

@@ -117,7 +117,7 @@ export function installPoints(context: PluginContext): PluginPoints {
     makers[kind].forget(name)
     point.close()
     points[kind].delete(name)
-    if (latest.get(name)?.is(point.table) === true) {
+    if (latest.get(name) === point.table) {
       const other = points.sensor.get(name) ?? points.control.get(name)
       if (other === undefined) latest.delete(name)
       else latest.set(name, other.table)
@@ -163,7 +163,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   }
   return {
     find: (id) => latest.get(optionalText(id) ?? ''),
-    controlId: (table) => [...points.control].find(([, point]) => point.table.is(table))?.[0],
+    controlId: (table) => [...points.control].find(([, point]) => point.table === table)?.[0],
     whenRemoved: (listener) => void removalListeners.push(listener),
     whenReplaced: (listener) => void replacementListeners.push(listener),
     *setControl(id, value) {
