@@ -64,13 +64,13 @@ export interface IsolateServices {
   setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further
-   * credit before that (nor later than a second from then). Undefined, or absent: nobody is behind.
+   * credit before that (nor later than a second from then). Undefined: nobody is behind.
    */
-  congested?(): Promise<void> | undefined
-  /** Deliveries to plugins that followed from what this one said, since it was asked last. Absent: none. */
-  deliveries?(): number
+  congested(): Promise<void> | undefined
+  /** Deliveries to plugins that followed from what this one said, since it was asked last. */
+  deliveries(): number
   /** The plugin has met one of its limits, whose value is this; once for each. */
-  limitReached?(limit: LimitName, value: number): void
+  limitReached(limit: LimitName, value: number): void
   /**
    * Takes its time; `signal` says that nobody waits for the answer any more. `foreignCaller`: the full id of the plugin
    * that has called a method of the host on this one's instance; then both have to be allowed to do it.
@@ -78,27 +78,27 @@ export interface IsolateServices {
   request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
   /** Connects to a machine elsewhere, for as long as the plugin wants. `foreignCaller`: as above. */
   connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
-  /** Synchronous for Lua: why it may not connect there; undefined, or absent: it may. */
-  refuseConnection?(host: string, port: number, foreignCaller?: string): string | undefined
+  /** Synchronous for Lua: why it may not connect there; undefined: it may. */
+  refuseConnection(host: string, port: number, foreignCaller?: string): string | undefined
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
-   * it is loaded again it gets a worker of its own. Absent: it is unloaded at once.
+   * it is loaded again it gets a worker of its own.
    */
-  moveAway?(reason: string): void
+  moveAway(reason: string): void
   /** Synchronous for Lua: an object of any plugin by `plugins.<ns>.<short>.<path>` or `@ns/id:path`. */
   lookUpObject(fullPath: string, foreignCaller?: string): Json | undefined
-  /** Why a foreign caller may not publish or subscribe through this plugin; undefined, or absent: it may. */
-  refuseForeignCall?(
+  /** Why a foreign caller may not publish or subscribe through this plugin; undefined: it may. */
+  refuseForeignCall(
     foreignCaller: string,
     permission: ForeignCallPermission,
     value: string,
   ): string | undefined
-  /** The plugin has ended another one, which served its call; it is to go. Absent: it stays. */
-  charged?(error: IsolateError): void
+  /** The plugin has ended another one, which served its call; it is to go. */
+  charged(error: IsolateError): void
   /** Full ids of the installed plugins that a full or a short id names, sorted. */
   installedAs(id: string): string[]
-  /** Why the plugin may not get hold of another one, in a sentence; undefined, or absent: it may. */
-  refuseUse?(plugin: string): string | undefined
+  /** Why the plugin may not get hold of another one, in a sentence; undefined: it may. */
+  refuseUse(plugin: string): string | undefined
   /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */
   listPlugins(): PluginSummary[]
 }

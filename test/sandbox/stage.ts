@@ -135,6 +135,14 @@ export function createRecorder(): Recorder {
       lookUpObject: (fullPath) => foreignObjects.get(fullPath),
       installedAs: () => [],
       listPlugins: () => [],
+      refuseConnection: () => undefined,
+      refuseForeignCall: () => undefined,
+      refuseUse: () => undefined,
+      congested: () => undefined,
+      deliveries: () => 0,
+      limitReached: () => undefined,
+      charged: () => undefined,
+      moveAway: () => void recorder.isolate?.unload(),
     },
   }
   return recorder

@@ -50,12 +50,12 @@ export interface Peer {
   signal: SharedArrayBuffer
   /** Its owner has limited what it may ask of the host, which counts it. */
   isLimited: boolean
-  /** The call that it serves now, also when it is dead, as in `flowCells.serving`; 0, or absent: none. */
-  serving?(): number
+  /** The call that it serves now, also when it is dead, as in `flowCells.serving`; 0: none. */
+  serving(): number
   /** It has ended another plugin, which served its call. */
-  charged?(victim: string, error: IsolateError): void
-  /** Why it may not get hold of another plugin; undefined, or absent: it may. */
-  refuseUse?(plugin: string): string | undefined
+  charged(victim: string, error: IsolateError): void
+  /** Why it may not get hold of another plugin; undefined: it may. */
+  refuseUse(plugin: string): string | undefined
 }
 
 interface Pending {
@@ -135,7 +135,7 @@ export function createPluginCalls(): PluginCalls {
       }
       const { isolate: owner, id: plugin } = peer
       // What a plugin is handed by another one, it may use: only the way to get it by itself is guarded.
-      const refusal = owner === caller ? undefined : own?.refuseUse?.(plugin)
+      const refusal = owner === caller ? undefined : own?.refuseUse(plugin)
       if (refusal !== undefined) {
         reply.fail(refusal)
         return
@@ -201,7 +201,7 @@ export function createPluginCalls(): PluginCalls {
       if (failure === undefined) reply.succeed(undefined)
       else reply.fail(failure)
     },
-    servedBy(isolate, served = peers.get(isolate)?.serving?.() ?? 0) {
+    servedBy(isolate, served = peers.get(isolate)?.serving() ?? 0) {
       const peer = peers.get(isolate)
       if (served < 0) {
         const caller = peers.get(-served)

@@ -13,9 +13,9 @@ export interface BackpressureSettings {
   clock: Clock
   limits: SandboxLimits
   /** Resolves when those who read what the plugin has sent have caught up; undefined: nobody is behind. */
-  congested: (() => Promise<void> | undefined) | undefined
+  congested(): Promise<void> | undefined
   /** Deliveries that followed from it, since it was asked last; each counts as an operation. */
-  deliveries: (() => number) | undefined
+  deliveries(): number
   /** A line in the plugin's log. */
   warn(message: string): void
   limitReached(limit: 'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond'): void
@@ -86,14 +86,14 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
 
   return {
     batchTaken({ operations, bytes, credits }) {
-      const owed = charge(operations + (deliveries?.() ?? 0), bytes)
+      const owed = charge(operations + deliveries(), bytes)
       const give = (): void => {
         const now = clock.monotonic()
         // Never later than a worker waits at most, counted from the credit before: several do not come at once.
         creditAt = Math.min(now + owed, Math.max(now, creditAt) + limits.drainDeadline)
         later(creditAt - now, () => giveCredit(credits))
       }
-      const caughtUp = relenting ? undefined : congested?.()
+      const caughtUp = relenting ? undefined : congested()
       if (caughtUp === undefined) sentMeanwhile = 0
       else sentMeanwhile += bytes + operations * operationOverhead
       if (caughtUp === undefined || sentMeanwhile <= bytesWhileCongested) give()

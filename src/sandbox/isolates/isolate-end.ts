@@ -129,14 +129,13 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     }
     const reason = `it takes too much ${excess} of a worker that it shares, and gets ${slot.moveAway(excess)}`
     dispatcher.say('warn', reason)
-    if (services.moveAway === undefined) void unload()
-    else services.moveAway(reason)
+    services.moveAway(reason)
   }
 
   /** What a call does to the plugin that serves it is the caller's doing. */
   function charge(caller: Peer, cause: IsolateError, leave: (error: IsolateError) => void): void {
     leave(new IsolateError('neighbour_ended', `a call of ${caller.id} ended it: ${cause.message}`))
-    caller.charged?.(source.id, cause)
+    caller.charged(source.id, cause)
   }
 
   /** Before an end by force: those that share its worker are to notice nothing of it. */

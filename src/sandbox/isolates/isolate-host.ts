@@ -77,8 +77,8 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
   const hookRequests = createHookRequests()
   const backpressure = createBackpressure({
     ...{ clock, limits, warn, limitReached: dispatcher.limitReached },
-    congested: services.congested?.bind(services),
-    deliveries: services.deliveries?.bind(services),
+    congested: () => services.congested(),
+    deliveries: () => services.deliveries(),
     giveCredit(credits) {
       if (life.over || credits === 0) return
       flow.giveCredit(credits)
@@ -110,9 +110,9 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     serving: () => flow.serving(),
     charged(victim, { code }) {
       const message = `it ended ${victim}, which served its call (${code})`
-      services.charged?.(new IsolateError('ended_another', message))
+      services.charged(new IsolateError('ended_another', message))
     },
-    refuseUse: (plugin) => services.refuseUse?.(plugin),
+    refuseUse: (plugin) => services.refuseUse(plugin),
   })
   function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
     switch (message.kind) {

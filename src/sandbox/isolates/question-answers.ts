@@ -43,12 +43,12 @@ export function createQuestionAnswers(
         break
       case 'refuseForeignCall': {
         const { foreignCaller, permission, value } = question
-        reply.succeed(services.refuseForeignCall?.(foreignCaller, permission, value))
+        reply.succeed(services.refuseForeignCall(foreignCaller, permission, value))
         break
       }
       case 'refuseConnection': {
         const { host, port, foreignCaller } = question
-        reply.succeed(services.refuseConnection?.(host, port, foreignCaller))
+        reply.succeed(services.refuseConnection(host, port, foreignCaller))
         break
       }
       case 'listPlugins':

@@ -86,7 +86,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     if (told.has(limit)) return
     told.add(limit)
     say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
-    services.limitReached?.(limit, value)
+    services.limitReached(limit, value)
   }
 
   function say(level: LogEntry['level'], message: string): void {

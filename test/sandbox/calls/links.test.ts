@@ -34,6 +34,9 @@ function stage(context: TestContext) {
         said.push([isolate, message])
         ports.push(...transfer)
       },
+      serving: () => 0,
+      charged: () => undefined,
+      refuseUse: () => undefined,
       ...overrides,
     })
     calls.publish(isolate, true)

@@ -11,7 +11,7 @@ interface Stage extends Partial<Pick<BackpressureSettings, 'congested' | 'delive
 }
 
 /** One plugin's, with a clock that stands still until it is told to go on, and what it has said and given. */
-function createStage({ limits, congested, deliveries }: Stage = {}) {
+function createStage({ limits, congested = () => undefined, deliveries = () => 0 }: Stage = {}) {
   const clock = createManualClock()
   const told: string[] = []
   const warnings: string[] = []
