@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gzipSync } from 'node:zlib'
 import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { type Respond, startWebServer, type WebServer } from '../outside/web-server.ts'
 import { type OutsideOptions, printedBy, requestsInTurn, withOutside, withServer } from './outside-stage.ts'
@@ -288,19 +287,6 @@ test('§4 insecureSkipVerify or verifySSL = false accepts a self-signed certific
   )
 })
 
-test('§4 redirects are followed, and gzip is unpacked', async () => {
-  const respond: Respond = ({ target }, response) => {
-    if (target === '/start') response.writeHead(302, { Location: '/end' }).end()
-    else response.writeHead(200, { 'Content-Encoding': 'gzip' }).end(gzipSync('{"packed":true}'))
-  }
-  const lines = await answers(
-    respond,
-    () => ['{ url = base .. "/start", parseJson = true }'],
-    'answer.status, answer.json.packed',
-  )
-  assert.deepEqual(lines, ['200\ttrue'])
-})
-
 test('§4 each request writes one debug line without secrets, and log = false none', async () => {
   await withWebServer(ok, async ({ port }) => {
     const at = `127.0.0.1:${port}`
@@ -326,52 +312,6 @@ test('§4 each request writes one debug line without secrets, and log = false no
           `debug GET http://***@${at}/bot***/c: 200 (… ms)`,
           'debug GET nonsense?password=***: the url must be absolute and start with http:// or https:// (… ms)',
         ],
-      )
-    })
-  })
-})
-
-test('§4 eight requests are in flight, the rest waits in order and is counted', async () => {
-  const waiting: (() => void)[] = []
-  let arrived = (): void => undefined
-  const hold: Respond = (_seen, response) => {
-    waiting.push(() => response.end())
-    arrived()
-  }
-  const until = (count: number) =>
-    new Promise<void>((resolve) => {
-      arrived = () => {
-        if (waiting.length >= count) resolve()
-      }
-      arrived()
-    })
-  await withWebServer(hold, async (server) => {
-    const source = `
-      plugin:onInit(function()
-        local open = 11
-        for index = 1, 11 do
-          plugin:httpRequest({ url = "${server.url}/" .. index }, function()
-            open = open - 1
-            if open == 0 then print("done") end
-          end)
-        end
-      end)`
-    await withOutside(pluginSource(source), async ({ recorder, isolate }) => {
-      await until(8)
-      assert.equal(server.seen.length, 8)
-      assert.equal(isolate.resources().httpRequests, 11)
-      waiting[0]?.()
-      await until(9)
-      assert.equal(server.seen[8]?.target, '/9')
-      for (let count = 9; count <= 11; count += 1) {
-        await until(count)
-        waiting[count - 2]?.()
-      }
-      for (const end of waiting) end()
-      await recorder.logged('info done')
-      assert.deepEqual(
-        server.seen.slice(8).map(({ target }) => target),
-        ['/9', '/10', '/11'],
       )
     })
   })

@@ -41,9 +41,9 @@ interface Stage {
 async function stage(
   respond: Respond,
   use: (stage: Stage) => Promise<void>,
-  more: Partial<HttpClientSettings> & { tls?: boolean } = {},
+  more: Partial<HttpClientSettings> = {},
 ): Promise<void> {
-  const server = await startWebServer(respond, more)
+  const server = await startWebServer(respond)
   const client = clientOf(more)
   try {
     const ask = (target: string, request: Partial<HttpRequest> = {}) =>
@@ -80,27 +80,6 @@ test('the address goes over the wire as it was written', async () => {
         '/Z%C3%BCrich%20and%20more',
       ],
     )
-  })
-})
-
-test('an answer has status, headers, body and the time it took', async () => {
-  const respond: Respond = (_seen, response) => {
-    response.writeHead(207, { 'X-One': 'ä', 'Set-Cookie': ['a=1', 'b=2'], Date: 'now' })
-    response.end(Buffer.from([0, 255, 128]))
-  }
-  await stage(respond, async ({ ask }) => {
-    const answer = await ask('/')
-    assert.equal(answer.status, 207)
-    assert.deepEqual([...answer.body], [0, 255, 128])
-    const headers = Object.fromEntries(answer.headers)
-    const cookies = answer.headers.filter(([name]) => name === 'set-cookie')
-    assert.deepEqual(cookies, [
-      ['set-cookie', 'a=1'],
-      ['set-cookie', 'b=2'],
-    ])
-    assert.equal(headers.date, 'now')
-    assert.equal(typeof answer.elapsed, 'number')
-    assert.equal(answer.error, undefined)
   })
 })
 
@@ -363,21 +342,6 @@ test('a server that is not there and a broken line are told apart', async () => 
     await client.close()
     rude.close()
   }
-})
-
-test('a self-signed certificate is refused, unless the plugin says otherwise', async () => {
-  await stage(
-    ok,
-    async ({ server, ask }) => {
-      const refused = await ask('/')
-      assert.equal(refused.error?.code, 'network')
-      assert.match(refused.error.message, /certificate of 127\.0\.0\.1:\d+ is not trusted.*SELF_SIGNED/)
-      assert.equal(server.seen.length, 0)
-      assert.equal(text(await ask('/', { insecure: true })), 'fine')
-      assert.match((await ask('/')).error?.message ?? '', /not trusted/, 'and only for that request')
-    },
-    { tls: true },
-  )
 })
 
 test('redirects are followed, with the method and body that their status asks for', async () => {
