@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { keptSockets } from '../helpers/kept-sockets.ts'
 import { listen } from '../helpers/listen.ts'
 
 /** Stands before a server, and can cut its connections, and hold new ones up before anything is said. */
@@ -13,42 +14,25 @@ export interface HoldingProxy {
 }
 
 export async function startHoldingProxy(context: TestContext, port: number): Promise<HoldingProxy> {
-  const sockets = new Set<Socket>()
   const held = new Set<Socket>()
   let isHolding = false
   const server = createServer((socket) => {
-    keep(socket)
+    keep(socket).on('close', () => held.delete(socket))
     if (isHolding) held.add(socket)
     else pass(socket)
     server.emit('accepted')
   })
 
-  function keep(socket: Socket): void {
-    sockets.add(socket)
-    socket.on('error', () => undefined)
-    socket.on('close', () => {
-      sockets.delete(socket)
-      held.delete(socket)
-    })
-  }
+  const { cut, keep } = keptSockets(context, server)
 
   function pass(socket: Socket): void {
-    const further = connect(port, '127.0.0.1')
-    keep(further)
+    const further = keep(connect(port, '127.0.0.1'))
     socket.pipe(further).pipe(socket)
     socket.on('close', () => further.destroy())
     further.on('close', () => socket.destroy())
   }
 
-  function cut(): void {
-    for (const socket of sockets) socket.destroy()
-  }
-
   const ownPort = await listen(server)
-  context.after(() => {
-    cut()
-    server.close()
-  })
   return {
     url: `nats://127.0.0.1:${ownPort}`,
     async hold() {

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
-import type { LogFields, Logger } from '../../src/base/log/log.ts'
 import { standardFixtures } from '../helpers/fixture-repository.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { brokenText, bytes, json, mutated, nastyTexts, runs, text, wellFormed } from './arbitraries.ts'
+import { exchange, logOfMistakes } from './nasty-host.ts'
 
 /** Takes every value: what a plugin's own setter refuses is its affair. */
 const keeper = {
@@ -20,11 +19,7 @@ plugin:onInit(function() plugin:control("level", function() return kept end, fun
 /** A real host, asked with anything: it answers with a problem that says what to do, and nothing changes. */
 
 async function start(context: TestContext): Promise<{ host: TestHost; mistakes: string[] }> {
-  const mistakes: string[] = []
-  const error = (message: string, fields: LogFields = {}): void =>
-    void mistakes.push(`${message} ${JSON.stringify(fields)}`)
-  const quiet = (): void => undefined
-  const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error }
+  const { logger, mistakes } = logOfMistakes()
   const host = await startTestHost({ logger, plugins: [...standardFixtures, keeper] })
   context.after(() => host.close())
   for (const id of ['hello', 'demo', 'keeper']) {
@@ -242,20 +237,6 @@ test('any body of a command is carried out or refused with a sentence; refused, 
   assert.deepEqual(mistakes, [])
 })
 
-/** Sends bytes and answers what came back until the connection ended, or the host had nothing to say. */
-function exchange(host: TestHost, chunks: readonly Buffer[]): Promise<string> {
-  const { hostname, port } = new URL(host.url)
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname)
-    let answer = ''
-    socket.on('data', (chunk: Buffer) => (answer += chunk.toString('latin1')))
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => resolve(answer))
-    for (const chunk of chunks) socket.write(chunk)
-    socket.end()
-  })
-}
-
 const requestHead = (line: string, lines: readonly string[], body: string): Buffer =>
   Buffer.from([line, ...lines, '', body].join('\r\n'), 'latin1')
 
@@ -348,7 +329,7 @@ test('any bytes on the connection are answered or cut off, and the host goes on'
   )
   await fc.assert(
     fc.asyncProperty(chunks, async (given) => {
-      const answer = await exchange(host, given)
+      const answer = await exchange(host.url, given)
       const what = Buffer.concat([...given])
         .toString('latin1')
         .slice(0, 300)
@@ -356,7 +337,7 @@ test('any bytes on the connection are answered or cut off, and the host goes on'
     }),
     { numRuns: runs },
   )
-  for (const corpus of rawCorpus) await exchange(host, [corpus])
+  for (const corpus of rawCorpus) await exchange(host.url, [corpus])
   assert.equal((await host.request('GET', '/livez')).status, 200)
   assert.deepEqual(await stateOf(host), before)
   assert.deepEqual(mistakes, [])

@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
-import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import mqtt from 'mqtt'
-import type { LogFields, Logger } from '../../src/base/log/log.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { brokenText, bytes, json, mutated, runs, text, wellFormed } from './arbitraries.ts'
+import { exchange, logOfMistakes } from './nasty-host.ts'
 
 /** A real host and its broker, told anything by clients: every request has its answer, and nothing changes. */
 
@@ -18,11 +17,7 @@ interface Stage {
 }
 
 async function start(context: TestContext): Promise<Stage> {
-  const mistakes: string[] = []
-  const error = (message: string, fields: LogFields = {}): void =>
-    void mistakes.push(`${message} ${JSON.stringify(fields)}`)
-  const quiet = (): void => undefined
-  const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error }
+  const { logger, mistakes } = logOfMistakes()
   const host = await startTestHost({ logger, settings: { discoveryPrefix: 'homeassistant' } })
   context.after(() => host.close())
   await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
@@ -159,18 +154,6 @@ test('any topic and payload of a client is taken or ignored: the host changes no
   assert.deepEqual(mistakes, [])
 })
 
-function exchange(host: TestHost, chunks: readonly Buffer[]): Promise<void> {
-  const { hostname, port } = new URL(host.mqttUrl)
-  return new Promise((resolve) => {
-    const socket = connect(Number(port), hostname)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => resolve())
-    socket.resume()
-    for (const chunk of chunks) socket.write(chunk)
-    socket.end()
-  })
-}
-
 /** A CONNECT of MQTT 3.1.1 for client `c`, without a user. */
 const hello = Buffer.from([0x10, 13, 0, 4, 0x4d, 0x51, 0x54, 0x54, 4, 2, 0, 60, 0, 1, 0x63])
 
@@ -213,7 +196,7 @@ test('any packets on the raw port are answered or cut off, and other clients not
   const chunks = fc.tuple(fc.boolean(), fc.array(packet, { minLength: 1, maxLength: 4 }))
   await fc.assert(
     fc.asyncProperty(chunks, async ([polite, given]) => {
-      await exchange(host, polite ? [hello, ...given] : given)
+      await exchange(host.mqttUrl, polite ? [hello, ...given] : given)
       assert.ok(client.connected)
     }),
     { numRuns: runs },

@@ -1,6 +1,7 @@
 import { createServer, request, type IncomingMessage } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { keptSockets } from './kept-sockets.ts'
 import { listen } from './listen.ts'
 
 /** A proxy that shows a host below a path of its own name, and takes that path off; all else there is somebody else's. */
@@ -14,7 +15,6 @@ export interface PathProxy {
 }
 
 export async function createPathProxy(context: TestContext, path: string): Promise<PathProxy> {
-  const sockets = new Set<Socket>()
   const strays: string[] = []
   const server = createServer((asked, answer) => {
     const inside = targetOf(asked)
@@ -45,14 +45,8 @@ export async function createPathProxy(context: TestContext, path: string): Promi
     far.write(head)
     near.pipe(far).pipe(near)
   })
+  const { keep } = keptSockets(context, server)
   server.on('connection', keep)
-
-  function keep(socket: Socket): Socket {
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => sockets.delete(socket))
-    return socket
-  }
 
   function targetOf({ url = '' }: IncomingMessage): string | undefined {
     if (url.startsWith(`${path}/`)) return url.slice(path.length)
@@ -61,10 +55,6 @@ export async function createPathProxy(context: TestContext, path: string): Promi
   }
 
   const port = await listen(server)
-  context.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
   const proxy: PathProxy = { url: `http://127.0.0.1:${port}${path}`, target: '', strays }
   return proxy
 }

@@ -1,5 +1,6 @@
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { TestContext } from 'node:test'
+import { keptSockets } from './kept-sockets.ts'
 import { listen } from './listen.ts'
 
 /** The way to a server, which a test can cut: bytes are then held back on it, as in a network that is down. */
@@ -20,17 +21,9 @@ export interface TcpProxy {
 
 export async function createTcpProxy(context: TestContext, target: string): Promise<TcpProxy> {
   const { hostname, port } = new URL(target)
-  const sockets = new Set<Socket>()
   /** What one end is to be told of the other, once the way is up again. */
   const ends = new Set<() => void>()
   let mode: 'pass' | 'hold' | 'refuse' = 'pass'
-
-  function keep(socket: Socket): Socket {
-    sockets.add(socket)
-    socket.on('error', () => socket.destroy())
-    socket.on('close', () => sockets.delete(socket))
-    return socket
-  }
 
   const server = createServer((near) => {
     if (mode === 'refuse') {
@@ -57,11 +50,8 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
       if (mode === 'hold') from.pause()
     }
   })
+  const { sockets, cut, keep } = keptSockets(context, server)
   const ownPort = await listen(server)
-  context.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
   return {
     port: ownPort,
     hold() {
@@ -79,7 +69,7 @@ export async function createTcpProxy(context: TestContext, target: string): Prom
     },
     refuse() {
       mode = 'refuse'
-      for (const socket of sockets) socket.destroy()
+      cut()
     },
   }
 }

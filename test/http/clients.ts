@@ -15,6 +15,14 @@ export async function exchange(url: string, ...parts: (string | Buffer)[]): Prom
   return Buffer.concat(chunks).toString('utf8')
 }
 
+/** How a WebSocket begins: complete, but for a protocol that somebody speaks. */
+export const handshake = {
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+}
+
 export interface RawAnswer {
   status: number
   headers: Record<string, string>

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { securityHeaders } from '../../src/base/network/security-headers.ts'
 import { wrongTriesAllowed } from '../../src/base/network/guess-limit.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
-import { exchange, parseAnswer, type RawAnswer } from './clients.ts'
+import { exchange, handshake, parseAnswer, type RawAnswer } from './clients.ts'
 import { startHttp } from './http-over.ts'
 
 /** Every kind of answer carries the headers that keep browsers from doing what nobody wants. */
@@ -46,12 +46,7 @@ const hostLine = 'Host: HOST'
 const end = 'Connection: close'
 const bearer = `Authorization: Bearer ${token}`
 const json = (text: string): string[] => ['Content-Type: application/json', `Content-Length: ${text.length}`]
-const handshake = [
-  'Connection: Upgrade',
-  'Upgrade: websocket',
-  'Sec-WebSocket-Version: 13',
-  'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==',
-]
+const handshakeLines = Object.entries(handshake).map(([name, value]) => `${name}: ${value}`)
 const install = '{"fullId":"@fixtures/hello"}'
 const config = '{"config":{"interval":0}}'
 
@@ -167,11 +162,21 @@ const kinds: Kind[] = [
   { name: 'mistake of the host', status: 500, of: 'failing', head: ['GET /api/plugins'] },
   { name: 'WebSocket without one', status: 400, head: ['GET /mqtt'] },
   { name: 'WebSocket half', status: 400, head: ['GET /mqtt', 'Connection: Upgrade', 'Upgrade: websocket'] },
-  { name: 'WebSocket without MQTT', status: 400, head: ['GET /mqtt', ...handshake] },
-  { name: 'WebSocket without a token', status: 401, of: 'locked', head: ['GET /api/inspect', ...handshake] },
-  { name: 'WebSocket from elsewhere', status: 403, head: ['GET /mqtt', 'Origin: null', ...handshake] },
-  { name: 'WebSocket to nowhere', status: 404, head: ['GET /', ...handshake] },
-  { name: 'WebSocket without Host', status: 400, head: ['GET /mqtt HTTP/1.1', ...handshake], bare: true },
+  { name: 'WebSocket without MQTT', status: 400, head: ['GET /mqtt', ...handshakeLines] },
+  {
+    name: 'WebSocket without a token',
+    status: 401,
+    of: 'locked',
+    head: ['GET /api/inspect', ...handshakeLines],
+  },
+  { name: 'WebSocket from elsewhere', status: 403, head: ['GET /mqtt', 'Origin: null', ...handshakeLines] },
+  { name: 'WebSocket to nowhere', status: 404, head: ['GET /', ...handshakeLines] },
+  {
+    name: 'WebSocket without Host',
+    status: 400,
+    head: ['GET /mqtt HTTP/1.1', ...handshakeLines],
+    bare: true,
+  },
 ]
 
 function check(name: string, { status, headers }: RawAnswer, expected: Kind): void {

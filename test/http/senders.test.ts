@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { handshake } from './clients.ts'
 
 /**
  * What a web page elsewhere, or a name that somebody has pointed here, could send: refused at every way in, in
@@ -24,13 +25,6 @@ after(async () => {
 })
 
 type Headers = Readonly<Record<string, string | readonly string[]>>
-
-const handshake = {
-  Connection: 'Upgrade',
-  Upgrade: 'websocket',
-  'Sec-WebSocket-Version': '13',
-  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-}
 
 /** Every way in, and what it answers when it lets somebody through. */
 const waysIn: { name: string; line: string; through: number; headers: Headers }[] = [

@@ -9,9 +9,8 @@ import { createSessionCookies } from '../../../src/http/access/session-cookie.ts
 import { createSessions, sessionLifetime, sessionsLimit } from '../../../src/http/access/sessions.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { startHostFor, startTestHost, type TestHost } from '../../helpers/test-host.ts'
-import { readEvents } from '../clients.ts'
 import { startHttp } from '../http-over.ts'
-import { exchange, parseAnswer } from '../clients.ts'
+import { exchange, handshake, parseAnswer, readEvents } from '../clients.ts'
 
 const token = 'correct-horse-battery-staple'
 let host: TestHost
@@ -335,14 +334,6 @@ test('without a token nobody needs to log in', async (context) => {
   const answer = await open.request('POST', '/api/session', { body: { token: 'anything' } })
   assert.deepEqual([answer.status, answer.headers.get('set-cookie')], [201, null])
 })
-
-/** Complete, but for a protocol that somebody speaks here. */
-const handshake = {
-  Connection: 'Upgrade',
-  Upgrade: 'websocket',
-  'Sec-WebSocket-Version': '13',
-  'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-}
 
 test('every answer carries the security headers, also one that refuses a connection', async () => {
   const answers = [
