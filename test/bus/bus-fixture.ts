@@ -7,6 +7,7 @@ import { type LogFields, type Logger, silentLogger } from '../../src/base/log/lo
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
 import { refuseConnection } from '../../src/http/answers/problem-answer.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
+import { createExternalBus, type ExternalBusSettings } from '../../src/bus/external/external-bus.ts'
 import { listen } from '../helpers/listen.ts'
 
 /** A bus on a free port with the root `host`, closed after the test. */
@@ -19,6 +20,18 @@ export async function startBus(context: TestContext, settings: Partial<EmbeddedB
     clock: systemClock,
     ...settings,
   })
+  context.after(() => bus.close())
+  await bus.start()
+  return bus
+}
+
+/** The host as a client of another broker, with the root `host`; closed after the test. */
+export async function startExternalBus(
+  context: TestContext,
+  url: string,
+  settings: Partial<ExternalBusSettings> = {},
+) {
+  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock, ...settings })
   context.after(() => bus.close())
   await bus.start()
   return bus

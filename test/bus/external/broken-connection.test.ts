@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { collect, connect, createRecordingLogger } from '../bus-fixture.ts'
+import { collect, connect, createRecordingLogger, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** What becomes of messages that are under way to another broker when the connection ends. */
@@ -15,13 +14,11 @@ async function createStage(context: TestContext) {
   const mosquitto = await startMosquitto(context)
   const way = await createTcpProxy(context, mosquitto.url)
   const logger = createRecordingLogger()
-  const bus = createExternalBus({
-    ...{ url: `mqtt://127.0.0.1:${way.port}`, root: 'host', logger },
+  const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, {
+    logger,
     // The next attempt comes soon.
     clock: { ...systemClock, schedule: (_delay, callback) => systemClock.schedule(20, callback) },
   })
-  context.after(() => bus.close())
-  await bus.start()
   const witness = await connect(context, mosquitto.url)
   const received = collect(witness)
   await witness.subscribeAsync('count/#', { qos: 1 })

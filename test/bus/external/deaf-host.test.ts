@@ -3,12 +3,10 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
-import { silentLogger } from '../../../src/base/log/log.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { echoTime } from '../../../src/bus/external/host-status.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { collectFromBus, createRecordingLogger, startBus, textOf } from '../bus-fixture.ts'
+import { collectFromBus, createRecordingLogger, startBus, startExternalBus, textOf } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** A clock whose wait for what comes back is over when the test says so. */
@@ -42,9 +40,7 @@ for (const [rights, isDeaf] of [
       const logger = createRecordingLogger()
       const { clock, late } = lateClock()
       const url = mosquitto.url.replace('//', '//lupine:word@')
-      const bus = createExternalBus({ url, root: 'host', logger, clock })
-      context.after(() => bus.close())
-      await bus.start()
+      const bus = await startExternalBus(context, url, { logger, clock })
       // What the broker answers to this comes after all that it had to hand on before.
       await bus.flush()
       for (const callback of late) callback()
@@ -65,9 +61,7 @@ for (const [root, isHeard] of [
     const broker = await startBus(context)
     const logger = createRecordingLogger()
     const { clock, late } = lateClock()
-    const bus = createExternalBus({ url: broker.url, root, logger, clock })
-    context.after(() => bus.close())
-    await bus.start()
+    const bus = await startExternalBus(context, broker.url, { root, logger, clock })
     // What came back ends the wait; where nothing does, the wait is over when the broker has had time for it.
     if (isHeard) await until('what the host says of itself', () => Promise.resolve(late.size === 0))
     else await bus.flush()
@@ -82,9 +76,7 @@ test('A host that may not speak for itself says nothing of itself, and waits for
   const said = await collectFromBus(broker, 'other/#')
   const { clock, late } = lateClock()
   const session = { clientId: () => 'other', permit: (publisher?: string) => () => publisher !== undefined }
-  const bus = createExternalBus({ url: broker.url, root: 'other', logger: silentLogger, clock, session })
-  context.after(() => bus.close())
-  await bus.start()
+  const bus = await startExternalBus(context, broker.url, { root: 'other', clock, session })
   await bus.publish('other/plugin', '1', { publisher: '@x/a' })
   await bus.flush()
   assert.deepEqual((await said.take(1)).map(textOf), ['other/plugin 1'])

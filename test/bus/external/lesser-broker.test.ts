@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { silentLogger } from '../../../src/base/log/log.ts'
-import { systemClock } from '../../../src/base/time/clock.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
-import { collect, connect, createRecordingLogger, lines, textOf } from '../bus-fixture.ts'
+import { collect, connect, createRecordingLogger, lines, startExternalBus, textOf } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Brokers elsewhere that do not take all that there is in MQTT, and say so. */
@@ -16,9 +13,7 @@ const options = { skip: mosquittoMissing }
 async function startOn(context: TestContext, config: string[]) {
   const mosquitto = await startMosquitto(context, ['allow_anonymous true', ...config])
   const logger = createRecordingLogger()
-  const bus = createExternalBus({ url: mosquitto.url, root: 'host', logger, clock: systemClock })
-  context.after(() => bus.close())
-  await bus.start()
+  const bus = await startExternalBus(context, mosquitto.url, { logger })
   const client = await connect(context, mosquitto.url)
   const heard = collect(client)
   await client.subscribeAsync('#', { qos: 2 })
@@ -98,9 +93,7 @@ test('A broker of MQTT 5 that takes no identifiers of subscriptions gets none', 
     const start = bytes.indexOf(0x82)
     if (start >= 0) onSubscribe(bytes.subarray(start))
   })
-  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
-  context.after(() => bus.close())
-  await bus.start()
+  await startExternalBus(context, url)
   // Type, length, two bytes of the packet's number, and then how long its properties are.
   assert.equal((await subscribed)[4], 0)
 })
@@ -111,9 +104,7 @@ test('What it hands on of a shared subscription reaches whoever has it', async (
     if (!bytes.includes('$share/workers/jobs/+')) return
     socket.write(Buffer.from([0x30, topic.length + 4, 0, topic.length, ...Buffer.from(topic), 0, 0x78]))
   })
-  const bus = createExternalBus({ url, root: 'host', logger: silentLogger, clock: systemClock })
-  context.after(() => bus.close())
-  await bus.start()
+  const bus = await startExternalBus(context, url)
   const heard = new Promise<string>((resolve) => {
     void bus.subscribe('$share/workers/jobs/+', (message) => resolve(textOf(message)))
   })
@@ -130,9 +121,7 @@ for (const { words, reason } of [
       socket.end(Buffer.from([0xe0, text.length + 2, 0x87, text.length, ...text]))
     })
     const logger = createRecordingLogger()
-    const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
-    context.after(() => bus.close())
-    await bus.start()
+    const bus = await startExternalBus(context, url, { logger })
     await until('the end of the connection', async () => bus.fault !== undefined)
     const told = logger.lines.find(({ message }) => message === 'The MQTT broker is gone')
     assert.deepEqual([told?.fields?.reason, bus.fault], [reason, reason])

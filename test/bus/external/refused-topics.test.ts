@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { createRecordingLogger } from '../bus-fixture.ts'
+import { createRecordingLogger, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 test(
@@ -20,9 +18,7 @@ test(
     ])
     const logger = createRecordingLogger()
     const url = mosquitto.url.replace('//', '//lupine:word@')
-    const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
-    context.after(() => bus.close())
-    await bus.start()
+    const bus = await startExternalBus(context, url, { logger })
     const forbidden = ['own/value', 'homeassistant/device/id_own_lamp/config']
     for (const topic of [...forbidden, 'own/value']) await bus.publish(topic, '1', { qos: 1 })
     await bus.flush()

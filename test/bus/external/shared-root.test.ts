@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { until } from '../../helpers/until.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
-import { collect, connect, createRecordingLogger, startBus } from '../bus-fixture.ts'
+import { collect, connect, createRecordingLogger, startBus, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Two hosts that work by themselves remove what the other one retains when they have one root. */
@@ -19,9 +18,7 @@ const hurriedClock = {
 
 async function startHost(context: TestContext, url: string, root = 'host') {
   const logger = createRecordingLogger()
-  const bus = createExternalBus({ url, root, logger, clock: hurriedClock, random: () => 0 })
-  context.after(() => bus.close())
-  await bus.start()
+  const bus = await startExternalBus(context, url, { root, logger, clock: hurriedClock, random: () => 0 })
   const warnings = (): number =>
     logger.lines.filter(({ message }) => message.startsWith('Another host has the same root')).length
   const connections = (): number =>

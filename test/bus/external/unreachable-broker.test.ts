@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
 import { brokerFailure } from '../../../src/bus/external/broker-failure.ts'
-import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
 import { createReadiness } from '../../../src/host/readiness.ts'
-import { createRecordingLogger } from '../bus-fixture.ts'
+import { createRecordingLogger, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Brokers elsewhere that a host does not get into, and what its log and `/readyz` say of that. */
@@ -15,9 +13,7 @@ const ownAuthority = 'NODE_EXTRA_CA_CERTS names a file with the certificate of a
 
 async function toldOf(context: TestContext, url: string): Promise<{ logged: unknown; health: unknown }> {
   const logger = createRecordingLogger()
-  const bus = createExternalBus({ url, root: 'host', logger, clock: systemClock })
-  context.after(() => bus.close())
-  await bus.start()
+  const bus = await startExternalBus(context, url, { logger })
   const refused = { reason: undefined, takenElsewhere: () => undefined, subscribe: () => () => undefined }
   const readiness = createReadiness(
     bus,
