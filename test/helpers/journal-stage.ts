@@ -4,8 +4,9 @@ import type { TestContext } from 'node:test'
 import type { FileSystem } from '../../src/base/files/file-system.ts'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
-import type { HostState } from '../../src/journal/fold/evolve.ts'
+import { type HostState, initialState } from '../../src/journal/fold/evolve.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../src/journal/journal.ts'
+import { createSnapshotWriter, type SnapshotWriter } from '../../src/journal/snapshot/snapshot-writer.ts'
 import type { JournalEvent } from '../../src/schema/journal/journal-event.ts'
 import { syncOfWrites } from './failing-file-system.ts'
 import { createManualClock } from './manual-clock.ts'
@@ -18,6 +19,18 @@ export function openTestJournal(directory: string, options: Partial<JournalSetti
     files: systemFileSystem,
     clock: createManualClock(),
     logger: silentLogger,
+    ...options,
+  })
+}
+
+/** What writes the snapshots, of an empty state unless another one is given. */
+export function createTestSnapshots(
+  directory: string,
+  options: Partial<Parameters<typeof createSnapshotWriter>[0]> = {},
+): SnapshotWriter {
+  return createSnapshotWriter({
+    ...{ directory, files: systemFileSystem, clock: createManualClock(), logger: silentLogger },
+    ...{ kept: undefined, state: initialState },
     ...options,
   })
 }

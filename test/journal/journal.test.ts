@@ -16,12 +16,10 @@ import { createSecretVault } from '../../src/lifecycle/secrets/secret-vault.ts'
 import { journalFileName } from '../../src/journal/segments/segment.ts'
 import { bytesAtOnce } from '../../src/journal/segments/segment-lines.ts'
 import { readSnapshot, snapshotOf } from '../../src/journal/snapshot/snapshot.ts'
-import { createSnapshotWriter } from '../../src/journal/snapshot/snapshot-writer.ts'
 import type { Fact } from '../../src/schema/journal/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
-import { assertKept, openTestJournal, plainState } from '../helpers/journal-stage.ts'
-import { createManualClock } from '../helpers/manual-clock.ts'
+import { assertKept, createTestSnapshots, openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { journalContract } from './journal-contract.ts'
 
@@ -249,14 +247,7 @@ test('a line that is missing, doubled or out of order is found though every chec
 test('after a repair the host starts, with the settings of the snapshot and a copy of the damaged file', async (context) => {
   const { directory, path } = await journalOf(context, [...installation(id), configured(id, { a: 1 })])
   const journal = await openTestJournal(directory)
-  const writer = createSnapshotWriter({
-    directory,
-    files: systemFileSystem,
-    clock: createManualClock(),
-    logger: silentLogger,
-    kept: undefined,
-    state: () => journal.state,
-  })
+  const writer = createTestSnapshots(directory, { state: () => journal.state })
   await writer.flush()
   await journal.close()
   const damaged = (await readFile(path, 'utf8')).replace('PluginInstalled', 'PluginInstAlled')
@@ -351,13 +342,9 @@ test('law: the fold of the journal is the live state and the snapshot, at every 
         const states: unknown[] = []
         const start = async () => {
           const journal = await openTestJournal(directory, { files, ...encryption })
-          const snapshots = createSnapshotWriter({
+          const snapshots = createTestSnapshots(directory, {
             ...encryption,
-            directory,
             files,
-            clock: createManualClock(),
-            logger: silentLogger,
-            kept: undefined,
             state: () => journal.state,
           })
           journal.subscribe(() => void states.push(plainState(journal.state)))

@@ -5,14 +5,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileSystem, systemFileSystem, temporaryOf } from '../../src/base/files/file-system.ts'
-import { silentLogger } from '../../src/base/log/log.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { journalFileName } from '../../src/journal/segments/segment.ts'
 import { snapshotFileName } from '../../src/journal/snapshot/snapshot.ts'
-import { createSnapshotWriter, type SnapshotWriter } from '../../src/journal/snapshot/snapshot-writer.ts'
+import { type SnapshotWriter } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { configured, id, installation } from '../helpers/any-fact.ts'
-import { openTestJournal } from '../helpers/journal-stage.ts'
-import { createManualClock } from '../helpers/manual-clock.ts'
+import { createTestSnapshots, openTestJournal } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 interface Stage {
@@ -58,8 +56,8 @@ async function startStage(context: TestContext): Promise<Stage> {
     },
   }
   const journal = await openTestJournal(directory, { files })
-  const snapshots = createSnapshotWriter({
-    ...{ directory, files, clock: createManualClock(), logger: silentLogger, kept: undefined },
+  const snapshots = createTestSnapshots(directory, {
+    files,
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
     onWriting: journal.onWriting,

@@ -3,13 +3,13 @@ import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
-import { silentLogger } from '../../src/base/log/log.ts'
 import { initialState } from '../../src/journal/fold/evolve.ts'
 import { handEdits, readSnapshot, snapshotFileName } from '../../src/journal/snapshot/snapshot.ts'
-import { createSnapshotWriter, snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
+import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import type { HostFile } from '../../src/schema/journal/host-file.ts'
 import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
+import { createTestSnapshots } from '../helpers/journal-stage.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -112,14 +112,7 @@ for (const [title, content, sentence] of refused) {
 test('the file is written whole, for its owner only, and keeps members that the host does not know', async (context) => {
   const directory = await temporaryDirectory(context)
   const kept = { note: 'mine', host: { id: 'h', room: 'cellar' } } as HostFile
-  const writer = createSnapshotWriter({
-    directory,
-    files: systemFileSystem,
-    clock: createManualClock(),
-    logger: silentLogger,
-    kept,
-    state: initialState,
-  })
+  const writer = createTestSnapshots(directory, { kept })
   await writer.flush()
   const path = join(directory, snapshotFileName)
   assert.deepEqual(JSON.parse(await readFile(path, 'utf8')), {
@@ -164,13 +157,8 @@ for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {
     const path = join(directory, snapshotFileName)
     await writeFile(path, '{"old":true}')
     let full = true
-    const writer = createSnapshotWriter({
-      directory,
+    const writer = createTestSnapshots(directory, {
       files: failingFileSystem((name, file) => full && name === operation && file.includes(snapshotFileName)),
-      clock: createManualClock(),
-      logger: silentLogger,
-      kept: undefined,
-      state: initialState,
     })
     await writer.flush()
     assert.equal(await readFile(path, 'utf8'), '{"old":true}')
@@ -188,16 +176,12 @@ test('what could not be written is written when it can be, without a change', as
   const path = join(directory, snapshotFileName)
   const clock = createManualClock()
   const disk = { full: true, tries: 0 }
-  const writer = createSnapshotWriter({
-    directory,
+  const writer = createTestSnapshots(directory, {
     files: failingFileSystem((name) => {
       disk.tries += name === 'writeFile' ? 1 : 0
       return disk.full && name === 'writeFile'
     }),
     clock,
-    logger: silentLogger,
-    kept: undefined,
-    state: initialState,
   })
   await writer.flush()
   clock.advance(snapshotRetryDelay)
@@ -215,13 +199,9 @@ test('what could not be written is written when it can be, without a change', as
 
 test('a closed writer tries no more by itself', async (context) => {
   const clock = createManualClock()
-  const writer = createSnapshotWriter({
-    directory: await temporaryDirectory(context),
+  const writer = createTestSnapshots(await temporaryDirectory(context), {
     files: failingFileSystem((name) => name === 'writeFile'),
     clock,
-    logger: silentLogger,
-    kept: undefined,
-    state: initialState,
   })
   await writer.flush()
   assert.equal(clock.waiting, 1)
@@ -235,8 +215,7 @@ test('all who ask while the file is being written share the next one, which has 
   let writes = 0
   let begun = (): void => undefined
   const isBegun = new Promise<void>((resolve) => (begun = resolve))
-  const writer = createSnapshotWriter({
-    directory,
+  const writer = createTestSnapshots(directory, {
     files: failingFileSystem((name) => {
       writes += name === 'writeFile' ? 1 : 0
       // What changes from then on is for whoever asks from then on.
@@ -244,9 +223,6 @@ test('all who ask while the file is being written share the next one, which has 
       begun()
       return false
     }),
-    clock: createManualClock(),
-    logger: silentLogger,
-    kept: undefined,
     state: () => ({ ...initialState(), seq }),
   })
   const first = writer.flush()
