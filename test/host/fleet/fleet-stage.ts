@@ -7,7 +7,11 @@ import type { Logger } from '../../../src/base/log/log.ts'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { Settings } from '../../../src/settings/settings.ts'
 import { startMosquitto } from '../../bus/mosquitto.ts'
-import { type FixturePlugin, writeFixtureRepository } from '../../helpers/fixture-repository.ts'
+import {
+  type FixturePlugin,
+  standardFixtures,
+  writeFixtureRepository,
+} from '../../helpers/fixture-repository.ts'
 import { type NatsServer, startNatsServer } from '../../helpers/nats-server.ts'
 import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
@@ -97,6 +101,14 @@ export function untilPlugin(
     const { status, body } = await host.request('GET', `/api/plugins/${encodeURIComponent(id)}`)
     return status === 200 && isSo(body as Plugin) ? (body as Plugin) : undefined
   })
+}
+
+/** One with the host a, which has the fixture demo. */
+export async function stageWithDemo(context: TestContext) {
+  const stage = await startFleetStage(context, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/demo')
+  return { stage, a }
 }
 
 /** Installs a plugin and switches it on, through one host. */

@@ -6,15 +6,12 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { readKeyFile } from '../../../src/base/keys/key-file.ts'
 import { joinFleet } from '../../../src/maintenance/fleet/join-fleet.ts'
-import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { connectTo, startNatsServer } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+import { install, stageWithDemo, untilPlugin } from './fleet-stage.ts'
 
 test('when the store is lost for good, what any host has in its directory brings plugins, settings and secrets back', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   await install(a, '@fixtures/hello')
   await a.request('POST', '/api/plugins/hello/config', { body: { config: { apiKey: 'canary' } } })
   await a.host.close()

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../../src/base/log/log.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
-import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { until } from '../../helpers/until.ts'
 import { startDeafStore } from './deaf-store.ts'
-import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+import { stageWithDemo, untilPlugin } from './fleet-stage.ts'
 
 /** A host whose store goes away in the midst of its start. */
 
@@ -30,9 +29,7 @@ function onLine(logger: Logger, line: string, task: () => void): Logger {
 }
 
 test('a start for which the store hands nothing out says so once, and goes on when it does', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage } = await stageWithDemo(t)
   const deaf = await startDeafStore(t, stage.nats.url)
   const logger = createRecordingLogger()
   // Of the buckets with sessions and leases; the journal is another stream.
@@ -63,9 +60,7 @@ for (const { title, cut, when } of [
   { title: 'has just taken the session', cut: /./, when: begun },
 ]) {
   test(`a start ends at once when it is to, also while the store is silent that ${title}`, async (t) => {
-    const stage = await startFleetStage(t, standardFixtures)
-    const a = await stage.start('a')
-    await install(a, '@fixtures/demo')
+    const { stage } = await stageWithDemo(t)
     const deaf = await startDeafStore(t, stage.nats.url)
     const recording = createRecordingLogger()
     const ending = new AbortController()

@@ -10,7 +10,7 @@ import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { connectTo } from '../../helpers/nats-server.ts'
 import { until } from '../../helpers/until.ts'
-import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+import { install, stageWithDemo, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 test('of two live hosts with one name the second ends, with one line, and tells the fleet nothing; the first goes on', async (t) => {
   const stage = await startFleetStage(t, standardFixtures)
@@ -83,9 +83,7 @@ test('a host with another key that comes first to a fleet of an older version do
 })
 
 test('the directory of a host of a fleet does not run alone, where its plugins would run twice', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   await a.host.close()
   const alone = { settings: { fleet: undefined } }
   await assert.rejects(stage.start('a', alone), /is of a host of a fleet, a, .*HOST_FLEET_URL.*fleet leave/)
@@ -102,9 +100,7 @@ test('a directory of a host that has run alone is told how it joins a fleet', as
 })
 
 test('a host that is started safely takes no plugin, also none that it had, until its drain is ended', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   await a.host.close()
   const logger = createRecordingLogger()
   const safe = await stage.start('a', { logger, settings: { safeMode: true } })
@@ -127,9 +123,7 @@ test('a host that is started safely takes no plugin, also none that it had, unti
 })
 
 test('a host whose last three runs did not last takes no plugin, and says why', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   await a.host.close()
   await writeFile(join(a.directory, shortRunsFile), '{"short":3}')
   const logger = createRecordingLogger()
@@ -148,9 +142,7 @@ test('a host whose last three runs did not last takes no plugin, and says why', 
 })
 
 test('a host that was closed leaves its plugins to the others, and comes back to the fleet', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   const b = await stage.start('b')
   await a.host.close()
   await untilPlugin(
@@ -170,9 +162,7 @@ test('a host that was closed leaves its plugins to the others, and comes back to
 })
 
 test('while the store is away a host shows what it knew, changes nothing, and its plugins come back by themselves', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   await stage.nats.stop()
   const lost = await untilPlugin(a, '@fixtures/demo', 'to be unloaded', ({ state }) => state === 'unloaded')
   assert.equal(lost.error?.code, 'lease_lost')
@@ -195,9 +185,7 @@ test('while the store is away a host shows what it knew, changes nothing, and it
 })
 
 test('a command for a plugin of another host ends when it is known that the store is away, and goes on after a short break', async (t) => {
-  const stage = await startFleetStage(t, standardFixtures)
-  const a = await stage.start('a')
-  await install(a, '@fixtures/demo')
+  const { stage, a } = await stageWithDemo(t)
   const b = await stage.start('b')
   const set = (level: number): Promise<{ status: number; body: { code?: string } }> =>
     b.request('PUT', '/api/plugins/demo/controls/level', { body: { value: level } })
