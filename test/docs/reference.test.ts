@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { problemTable } from '../../src/base/problem.ts'
 import { mqttVerbs } from '../../src/schema/api/mqtt-request.ts'
 import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
-import { command, startHostFor } from '../helpers/test-host.ts'
+import { installAndStart, startHostFor } from '../helpers/test-host.ts'
 
 /** The tables of docs/reference.md have all that there is, and nothing else. */
 
@@ -60,8 +60,7 @@ plugin:kvSet("count", 1)
 plugin:mqttPublish("meter/count", "1", { retain = true })
 return plugin`
   const host = await startHostFor(t, { plugins: [{ id: 'meter', lua }] })
-  await command(host, 'install', { fullId: '@fixtures/meter' })
-  await command(host, 'meter/toggle')
+  await installAndStart(host, 'meter')
   await host.host.close()
   const made = await readdir(host.directory)
   assert.ok(made.includes('.kv') && made.includes('.retained'), made.join())

@@ -114,6 +114,12 @@ export async function command(host: TestHost, path: string, body?: object): Prom
   return answer.body
 }
 
+/** Has a fixture installed and switched on. Answers the plugin. */
+export async function installAndStart(host: TestHost, id: string): Promise<any> {
+  await command(host, 'install', { fullId: `@fixtures/${id}` })
+  return command(host, `${id}/toggle`)
+}
+
 /** What stands in the log of a plugin, the oldest line first. `query`: of the request. */
 export async function logMessages(host: TestHost, id: string, query = ''): Promise<string[]> {
   const { body } = await host.request('GET', `/api/plugins/${id}/logs${query}`)

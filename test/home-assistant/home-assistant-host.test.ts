@@ -6,7 +6,7 @@ import type { JsonObject } from '../../src/base/text/json.ts'
 import { type Collector, collect, connect, type Received, startBus } from '../bus/bus-fixture.ts'
 import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
+import { installAndStart, startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
 import { mistakesIn } from './documented-fields.ts'
 
 const home = {
@@ -80,8 +80,7 @@ async function watch(t: TestContext, url: string) {
 test('A plugin that is switched on is a device; commands reach Lua and its state comes back; switched off it is gone', async (t) => {
   const host = await start(t)
   const { client, received } = await watch(t, host.mqttUrl)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
 
   const { text } = await next(received, 0, isShown)
   const payload = JSON.parse(text) as JsonObject
@@ -123,8 +122,7 @@ test('A plugin that is switched on is a device; commands reach Lua and its state
 test('A reload does not make Home Assistant forget the device; what is new in it is said; its birth gets all again', async (t) => {
   const host = await start(t)
   const { client, received } = await watch(t, host.mqttUrl)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   await host.request('POST', `/api/plugins/${id}/reload`)
   await host.request('POST', `/api/plugins/${id}/config`, { body: { config: { bell: true } } })
   const isBell = (message: Received): boolean =>
@@ -154,8 +152,7 @@ test('A reload does not make Home Assistant forget the device; what is new in it
 test('Neither an update, nor one that does not run, nor a rollback makes Home Assistant forget the device', async (t) => {
   const host = await start(t)
   const { client, received } = await watch(t, host.mqttUrl)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   const versions: string[] = []
   async function after(command: string): Promise<void> {
     const { body } = await host.request('POST', `/api/plugins/${id}/${command}`, { body: {} })
@@ -177,8 +174,7 @@ test('A plugin that crashes stays a device while it is started again, and one th
   const restartPolicy = { ...defaultRestartPolicy, budget: 2, firstDelay: 1 }
   const host = await start(t, { limits: generousTime, settings: { isolation: 'dedicated' }, restartPolicy })
   const { client, received } = await watch(t, host.mqttUrl)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   const shown = await next(received, 0, isShown)
   await client.subscribeAsync('host/lifecycle', { qos: 1 })
   await client.publishAsync('test/crash', '')
@@ -218,14 +214,12 @@ test('An uninstalled plugin is no device, also when it was uninstalled while the
   const broker = await startBus(t, { root: 'elsewhere' })
   const host = await start(t, { settings: { mqttUrl: broker.url } })
   const { received } = await watch(t, broker.url)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   const first = await next(received, 0, isShown)
   await host.request('DELETE', `/api/plugins/${id}`)
   const uninstalled = await next(received, first.index, isCleared)
 
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   const second = await next(received, uninstalled.index, isShown)
   await host.host.close()
   assert.equal(received.all.slice(second.index + 1).some(isCleared), false)
@@ -241,8 +235,7 @@ test('An uninstalled plugin is no device, also when it was uninstalled while the
 test('Without a prefix nothing is discovered, and what is exposed is on the bus all the same', async (t) => {
   const host = await start(t, { settings: { discoveryPrefix: '' } })
   const { client, received } = await watch(t, host.mqttUrl)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', `/api/plugins/${id}/toggle`, { body: { enabled: true } })
+  await installAndStart(host, 'home')
   await next(received, 0, (message) => message.topic === `${exposed}/warm`)
   await client.publishAsync('homeassistant/mark', 'x', { qos: 1 })
   await next(received, 0, (message) => message.topic === 'homeassistant/mark')

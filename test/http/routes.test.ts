@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { noResources } from '../../src/schema/plugin/plugin.ts'
 import { defaultPluginLimits, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
 import { standardFixtures } from '../helpers/fixture-repository.ts'
-import { hostVersion, startTestHost, type TestHost } from '../helpers/test-host.ts'
+import { hostVersion, installAndStart, startTestHost, type TestHost } from '../helpers/test-host.ts'
 
 /** Every address of the API with what it answers when all is well, on one host, in the order of a life. */
 
@@ -265,8 +265,7 @@ test('documents come with their own type, pages as text, and can do nothing in a
 })
 
 test('objects, sensors and controls are read, and a control is set', async () => {
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/demo' } })
-  await host.request('POST', '/api/plugins/demo/toggle')
+  await installAndStart(host, 'demo')
   const set = await host.request('PUT', '/api/plugins/@fixtures/demo/controls/level', { body: { value: 7 } })
   assert.deepEqual([set.status, set.body], [200, { id: 'level', value: 7 }])
   const views = await Promise.all(

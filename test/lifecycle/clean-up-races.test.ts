@@ -13,7 +13,13 @@ import { createKeyValueStores } from '../../src/lifecycle/stores/key-value-store
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { announced, startHostFor, type TestHost, type TestHostOptions } from '../helpers/test-host.ts'
+import {
+  announced,
+  installAndStart,
+  startHostFor,
+  type TestHost,
+  type TestHostOptions,
+} from '../helpers/test-host.ts'
 
 /** Commands that arrive while something of the same plugin, or of the host, is still being put away. */
 
@@ -69,8 +75,7 @@ p:control("go", function() return 0 end, function() local t = {} while true do t
   })
   const set = (value: number) => host.request('PUT', '/api/plugins/x/controls/n', { body: { value } })
   const stored = async () => (await host.request('GET', '/api/plugins/x/objects')).body.objects.store
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/x' } })
-  await host.request('POST', '/api/plugins/x/toggle')
+  await installAndStart(host, 'x')
   hold = true
   await set(1)
   void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { holdReconciler } from '../helpers/held-reconciler.ts'
-import { command, logMessages, startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
+import { installAndStart, logMessages, startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** A host whose disk is full whenever `disk.full` says so. */
@@ -114,8 +114,7 @@ test('what a plugin has stored and the disk does not take is told by readyz and 
   const lua = `local p = Plugin:new("meter")
 p:control("n", function() return p:kvGet("n", 0) end, function(value) p:kvSet("n", value) end)`
   const { host, disk } = await startWithDisk(context, { plugins: [{ id: 'meter', lua }] })
-  await command(host, 'install', { fullId: '@fixtures/meter' })
-  await command(host, 'meter/toggle')
+  await installAndStart(host, 'meter')
   const ready = () => host.request('GET', '/readyz')
   disk.full = anyWrite
   await host.request('PUT', '/api/plugins/meter/controls/n', { body: { value: 7 } })

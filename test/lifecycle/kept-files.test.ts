@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { silentLogger } from '../../src/base/log/log.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
-import { command, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { command, installAndStart, startHostFor, type TestHost } from '../helpers/test-host.ts'
 
 const version = (number: number): FixturePlugin => ({
   id: 'clock',
@@ -51,8 +51,7 @@ test('a start removes what a crash left of versions that nobody can return to, a
 
 test('a version whose files are gone cannot be returned to, and what runs is left alone', async (context) => {
   const host = await startHostFor(context, { plugins: [version(1)] })
-  await command(host, 'install', { fullId: '@fixtures/clock' })
-  await command(host, 'clock/toggle')
+  await installAndStart(host, 'clock')
   await host.publish([version(2)])
   const { updatedAt } = await command(host, 'clock/update')
   await rm(join(host.directory, 'plugins', '.previous'), { recursive: true })
@@ -91,8 +90,7 @@ test('an update that does not run stays when the files of the version before are
   const errors: string[] = []
   const logger = { ...silentLogger, error: (message: string): void => void errors.push(message) }
   const host = await startHostFor(context, { logger, plugins: [version(1)] })
-  await command(host, 'install', { fullId: '@fixtures/clock' })
-  await command(host, 'clock/toggle')
+  await installAndStart(host, 'clock')
   await host.publish([{ id: 'clock', version: '2.0.0', lua: 'error("worse")' }])
   host.host.lifecycle.subscribe((announcement) => {
     if (announcement.kind === 'lifecycle' && announcement.event.type === 'PluginLoadFailed')

@@ -6,7 +6,14 @@ import { silentLogger } from '../../src/base/log/log.ts'
 import { connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { generousTime } from '../helpers/generous-time.ts'
-import { command, logMessages, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import {
+  command,
+  installAndStart,
+  logMessages,
+  nextFact,
+  startHostFor,
+  type TestHost,
+} from '../helpers/test-host.ts'
 
 async function install(host: TestHost, id: string) {
   return command(host, 'install', { fullId: `@fixtures/${id}` })
@@ -160,8 +167,7 @@ for (const [id, code, message] of failures) {
 
 test('a config that is completed brings a failed plugin up', async (context) => {
   const host = await startHostFor(context)
-  await install(host, 'needy')
-  await command(host, 'needy/toggle')
+  await installAndStart(host, 'needy')
   const running = await command(host, 'needy/config', { config: { city: 'Bern' } })
   assert.deepEqual([running.state, running.error], ['running', null])
   const refused = await host.request('POST', '/api/plugins/needy/config', { body: { config: { mode: 'z' } } })
@@ -202,8 +208,7 @@ test('a secret is hidden everywhere, kept when its placeholder comes back, and o
 
 test('an update that runs is kept, and a rollback returns to the version before with its config', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   await command(host, 'x/config', { config: { a: 1 } })
   await host.publish([{ id: 'x', version: '1.1.0', lua: lua('x', 'p:log("info", "fresh")') }])
   const updated = await command(host, 'x/update', {})
@@ -243,8 +248,7 @@ test('an update that does not run goes back by itself, to the files and the conf
 
 test('the history tells from which version to which a plugin went', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '') }])
   await command(host, 'x/update', {})
   await command(host, 'x/rollback')
@@ -266,8 +270,7 @@ test('the history tells from which version to which a plugin went', async (conte
 
 test('the answer and the log tell why an update did not stay, also when its settings do not fit', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   const configSchema = [{ key: 'address', label: 'Address of the boiler', required: true }]
   await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', ''), manifest: { configSchema } }])
   const updated = await command(host, 'x/update', {})
@@ -301,8 +304,7 @@ test('the log of the host tells once that a plugin did not load, and that an upd
   const keep = (message: string): void => void lines.push(message.split('\n')[0] ?? '')
   const logger = { ...silentLogger, warn: keep, error: keep }
   const host = await startHostFor(context, { logger, plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   lines.length = 0
   await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', 'error("worse", 0)') }])
   await command(host, 'x/update', {})
@@ -319,8 +321,7 @@ test('the log of the host tells once that a plugin did not load, and that an upd
 
 test('the log of a plugin tells an update to other files of the same version from one to another version', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   await host.publish([{ id: 'x', lua: lua('x', 'error("worse")') }])
   assert.equal((await command(host, 'x/update', {})).state, 'running')
   assert.deepEqual((await logMessages(host, '@fixtures/x', '?level=warn')).slice(-1), [
@@ -330,8 +331,7 @@ test('the log of a plugin tells an update to other files of the same version fro
 
 test('a rollback that names no version does not go to one that did not run', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   const update = async (version: string, body: string): Promise<void> => {
     await host.publish([{ id: 'x', version, lua: lua('x', body) }])
     await command(host, 'x/update', {})
@@ -362,8 +362,7 @@ test('a rollback that names no version does not go to one that did not run', asy
 
 test('of two kept versions of one name a rollback means the one that ran', async (context) => {
   const host = await startHostFor(context, { plugins: [{ id: 'x', lua: lua('x', '-- it runs') }] })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   const updates: [string, string][] = [
     ['1.1.0', ''],
     ['1.0.0', 'error("published anew")'],
@@ -393,8 +392,7 @@ test('a plugin whose worker dies is a fact, is cleaned up, and starts again', as
     // In a shared one it would be moved first.
     settings: { isolation: 'dedicated' },
   })
-  await install(host, 'x')
-  await command(host, 'x/toggle')
+  await installAndStart(host, 'x')
   const crashed = nextFact(host, 'PluginCrashed')
   const back = nextFact(host, 'PluginLoaded')
   void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
@@ -442,8 +440,7 @@ test('dependencies load first, whatever their names, and a start says which are 
 test('edits of .host.json made while the host was stopped become facts by file', async (context) => {
   const host = await startHostFor(context)
   await install(host, 'hello')
-  await install(host, 'demo')
-  await command(host, 'demo/toggle')
+  await installAndStart(host, 'demo')
   await host.host.close()
   const path = join(host.directory, '.host.json')
   const file = JSON.parse(await readFile(path, 'utf8'))
@@ -495,16 +492,14 @@ test('a placeholder that somebody has copied into .host.json keeps the secret fo
 
 test('a folder that somebody deleted is fetched again when the plugin is loaded', async (context) => {
   const host = await startHostFor(context)
-  await install(host, 'hello')
-  await command(host, 'hello/toggle')
+  await installAndStart(host, 'hello')
   await rm(join(host.directory, 'plugins'), { recursive: true })
   assert.equal((await command(host, 'hello/reload')).state, 'running')
 })
 
 test('an update that changes nothing but the version of the index ends the hint at it, and nothing is reloaded', async (context) => {
   const host = await startHostFor(context)
-  await install(host, 'hello')
-  await command(host, 'hello/toggle')
+  await installAndStart(host, 'hello')
   const { revision } = await plugin(host, 'hello')
   const path = join(host.repository, 'plugins.json')
   const index = JSON.parse(await readFile(path, 'utf8'))
@@ -545,8 +540,7 @@ test('files that changed since the installation are told in the log, and the plu
 
 test('commands for one plugin run one after another, and for several side by side', async (context) => {
   const host = await startHostFor(context)
-  await install(host, 'hello')
-  await command(host, 'hello/toggle')
+  await installAndStart(host, 'hello')
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, index) => command(host, 'hello/config', { config: { index } })),
   )
@@ -559,8 +553,7 @@ test('commands for one plugin run one after another, and for several side by sid
 
 test('nothing retained of a plugin is left after it was disabled', async (context) => {
   const host = await startHostFor(context)
-  await install(host, 'demo')
-  await command(host, 'demo/toggle')
+  await installAndStart(host, 'demo')
   await command(host, 'demo/toggle')
   const client = await connect(context, host.mqttUrl)
   const retained: string[] = []

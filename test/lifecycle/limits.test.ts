@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { defaultPluginLimits, limitNames, shownLimits } from '../../src/schema/plugin/plugin-limits.ts'
-import { logMessages, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { installAndStart, logMessages, startHostFor, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 const path = '/api/plugins/@fixtures/greedy'
@@ -204,8 +204,7 @@ test('in a shared worker limits hold for each plugin, and the answer names those
   const other = { ...greedy, id: 'other', lua: greedy.lua.replace('"greedy"', '"other"') }
   const host = await startHostFor(t, { plugins: [greedy, other], settings: { isolation: 'shared' } })
   await enabled(host)
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/other' } })
-  await host.request('POST', '/api/plugins/other/toggle', { body: { enabled: true } })
+  await installAndStart(host, 'other')
   const limited = await host.request('PUT', `${path}/limits`, { body: { limits: { timers: 20 } } })
   assert.deepEqual([limited.body.resources.timers, limited.body.limits.notOwn], [20, ['memory']])
   const neighbour = await host.request('GET', '/api/plugins/other')

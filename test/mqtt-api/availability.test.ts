@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { collect, connect } from '../bus/bus-fixture.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { installAndStart, startHostFor } from '../helpers/test-host.ts'
 
 const home = {
   id: 'home',
@@ -37,8 +37,7 @@ test('What a plugin exposes is online until its object says otherwise, and says 
   const onTopic = (topic: string): string[] =>
     received.all.filter((message) => message.topic === topic).map(({ text }) => text)
 
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/home' } })
-  await host.request('POST', '/api/plugins/home/toggle')
+  await installAndStart(host, 'home')
   await client.publishAsync('test/mark', 'loaded')
   let seen = await until('test/mark', 'loaded', 0)
   assert.deepEqual(onTopic(`${lamp}/availability`), ['online'])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type Collector, collect, connect, type Received } from '../bus/bus-fixture.ts'
-import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
+import { command, installAndStart, logMessages, startHostFor } from '../helpers/test-host.ts'
 
 /** The MQTT face of a whole host: a real plugin, seen and driven by a client of the broker. */
 
@@ -282,8 +282,7 @@ test('an integer beyond 2^53 has all its digits on MQTT and over HTTP', async (t
   const client = await connect(t, host.mqttUrl)
   const received = collect(client)
   await client.subscribeAsync(['host/plugins/@fixtures/clock/#'], { qos: 1 })
-  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/clock' } })
-  await host.request('POST', '/api/plugins/clock/toggle')
+  await installAndStart(host, 'clock')
   const digits = '1152921504606846976'
   for (const [topic, text] of [
     ['objects/now', `{"at":${digits}}`],

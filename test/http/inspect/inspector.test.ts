@@ -5,7 +5,7 @@ import { createMachine } from 'xstate'
 import { WebSocket } from 'ws'
 import { withoutSecrets } from '../../../src/http/inspect/messages.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
-import { startHostFor, startTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { installAndStart, startHostFor, startTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { startHttp } from '../http-over.ts'
 
 const token = 'correct-horse-battery-staple'
@@ -103,8 +103,7 @@ test('every fact comes as an event and the snapshot after it, and a new plugin i
   const { until, socket } = await inspect()
   try {
     await until(({ type, sessionId }) => type === '@xstate.snapshot' && sessionId === '@fixtures/hello')
-    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/faulty' } })
-    await host.request('POST', '/api/plugins/faulty/toggle')
+    await installAndStart(host, 'faulty')
     const seen = await until(
       ({ snapshot, type }) => type === '@xstate.snapshot' && snapshot.value === 'failed',
     )

@@ -9,7 +9,7 @@ import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { rewriteSecrets } from '../../../src/maintenance/rewrite-secrets.ts'
 import { textOf } from '../../helpers/content-of.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
+import { installAndStart, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
 const ringer = {
   id: 'ringer',
@@ -31,8 +31,7 @@ test('the secret of hook addresses is not readable on disk with a key, and is th
     settings: { secretKeyFile },
     segmentBytes: 1,
   })
-  await first.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/ringer' } })
-  await first.request('POST', '/api/plugins/ringer/toggle')
+  await installAndStart(first, 'ringer')
   const made = await secretOf(first)
   assert.ok(made.length >= 16)
   // Into the state at the top of the next segment, too.

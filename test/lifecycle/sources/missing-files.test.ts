@@ -5,8 +5,9 @@ import { type TestContext, test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import {
-  logMessages,
   command,
+  installAndStart,
+  logMessages,
   startHostFor,
   type TestHost,
   type TestHostOptions,
@@ -79,8 +80,7 @@ test('of an entry written by hand, version, repository and hashes of what was fe
 
 test('missing files come back in the version that the journal names', async (context) => {
   const host = await start(context)
-  await command(host, 'install', { fullId: '@fixtures/probe' })
-  await command(host, 'probe/toggle')
+  await installAndStart(host, 'probe')
   await removeFolder(host)
   await command(host, 'probe/reload')
   assert.deepEqual(await view(host), {
@@ -95,8 +95,7 @@ test('missing files come back in the version that the journal names', async (con
 
 test('where only another version can be had, that is a fact, and the version that runs is shown', async (context) => {
   const host = await start(context)
-  await command(host, 'install', { fullId: '@fixtures/probe' })
-  await command(host, 'probe/toggle')
+  await installAndStart(host, 'probe')
   await host.publish([probe('2.0.0')])
   await removeFolder(host)
   await command(host, 'probe/reload')
@@ -113,8 +112,7 @@ test('where only another version can be had, that is a fact, and the version tha
 
 test('files of the same version that are not those of before are named in the log of the plugin', async (context) => {
   const host = await start(context)
-  await command(host, 'install', { fullId: '@fixtures/probe' })
-  await command(host, 'probe/toggle')
+  await installAndStart(host, 'probe')
   const warnings = (): Promise<string[]> => logMessages(host, 'probe', '?level=warn')
   await removeFolder(host)
   await command(host, 'probe/reload')
@@ -150,8 +148,7 @@ test('missing files come from a version that is kept before anybody is asked', a
 
 test('an update to the version that is installed fetches a file again that is gone, and leaves what can be read', async (context) => {
   const host = await start(context)
-  await command(host, 'install', { fullId: '@fixtures/probe' })
-  await command(host, 'probe/toggle')
+  await installAndStart(host, 'probe')
   const init = join(host.directory, 'plugins', 'fixtures--probe', 'init.lua')
   const original = await readFile(init, 'utf8')
   await rm(init)
@@ -177,8 +174,7 @@ test('a document that is missing is fetched again by an update, as its error say
     files: { 'README.md': '# Probe', 'MORE.md': '# More' },
   }
   const host = await start(context, { plugins: [documented] })
-  await command(host, 'install', { fullId: '@fixtures/probe' })
-  await command(host, 'probe/toggle')
+  await installAndStart(host, 'probe')
   const place = (file: string): string => join(host.directory, 'plugins', 'fixtures--probe', file)
   await rm(place('README.md'))
   await writeFile(place('MORE.md'), '# Mine')
