@@ -134,14 +134,7 @@ test('the settings that the file had do not stay in memory beside those of the f
     const entry = { id: '@a/b', enabled: true, config }
     return {
       remembered: new WeakRef(config),
-      writer: createSnapshotWriter({
-        directory,
-        files: systemFileSystem,
-        clock: createManualClock(),
-        logger: silentLogger,
-        kept: { plugins: { installed: [entry] } },
-        state: initialState,
-      }),
+      writer: createTestSnapshots(directory, { kept: { plugins: { installed: [entry] } } }),
     }
   })()
   // A WeakRef keeps what it refers to until the turn is over.
