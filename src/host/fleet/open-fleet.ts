@@ -31,6 +31,7 @@ import { createFleetHosts, type FleetHosts } from './commands/fleet-hosts.ts'
 import { createFleetMember, type FleetMember } from './membership/fleet-member.ts'
 import { createHostCalls, type HostCalls } from './messages/host-calls.ts'
 import { createHostMessages } from './messages/host-messages.ts'
+import { createFileCollection } from './store/file-collection.ts'
 import type { LastKnown } from './store/last-known.ts'
 import { createShortRuns } from './membership/short-runs.ts'
 
@@ -180,6 +181,10 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       async start(parts) {
         const { lifecycle, journal, bus, projection, homeAssistant } = parts
         const coordinator = createCoordinator({ ...parts, stores: known.stores, clock, logger })
+        const collection = createFileCollection({
+          ...{ files: connected.files, state: () => journal.state, clock, logger },
+        })
+        cleanUps.push(() => collection.end())
         await known.begin({
           ...{ journal, manifests: parts.manifests, bus, handover: lifecycle.handover },
           taken(plugin) {
@@ -191,7 +196,11 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
             homeAssistant()?.drop(plugin)
           },
           async coordinating(begins) {
-            if (!begins) return coordinator.end()
+            if (!begins) {
+              collection.end()
+              return coordinator.end()
+            }
+            collection.begin()
             projection.take(coordinatorLease)
             homeAssistant()?.clearLeftovers()
             await coordinator.begin()

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import type { Clock } from '../../../src/base/time/clock.ts'
 import type { Logger } from '../../../src/base/log/log.ts'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { Settings } from '../../../src/settings/settings.ts'
@@ -30,6 +31,7 @@ export interface FleetStage {
 export interface StageHostOptions {
   labels?: string[]
   logger?: Logger
+  clock?: Clock
   /** Another store address: a proxy, say. */
   store?: string
   settings?: Partial<Settings>
@@ -63,12 +65,13 @@ export async function startFleetStage(
     publish: (others) => writeFixtureRepository(repository, others),
     async start(
       id,
-      { labels = [], logger, store = nats.url, settings = {}, directory = id, interrupt } = {},
+      { labels = [], logger, clock, store = nats.url, settings = {}, directory = id, interrupt } = {},
     ) {
       const path = join(base, directory)
       await mkdir(path, { recursive: true })
       const host = await openTestHost(path, repository, {
         ...(logger === undefined ? {} : { logger }),
+        ...(clock === undefined ? {} : { clock }),
         ...(interrupt === undefined ? {} : { interrupt }),
         settings: {
           hostId: id,
