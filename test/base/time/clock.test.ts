@@ -30,3 +30,14 @@ test('an answer that came while this process stood still is heard, and a silence
   await assert.rejects(outcomes[1] ?? Promise.resolve(), /^Error: late$/)
   assert.equal(clock.waiting, 0)
 })
+
+test('a process that always stands still does not wait without an end', async () => {
+  const clock = createManualClock()
+  const outcome = withDeadline(clock, 7_000, createDeferred<string>().promise, () => new Error('late'))
+  for (let times = 0; times < 2; times += 1) {
+    assert.equal(clock.waiting, 1)
+    clock.pause(45_000)
+    clock.advance(0)
+  }
+  await assert.rejects(outcome, /^Error: late$/)
+})
