@@ -255,7 +255,8 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     membership: ['log-failure.ts', 'store', 'placement'],
     commands: ['messages', 'placement', 'membership'],
     'coordinator.ts': ['log-failure.ts'],
-    'open-fleet.ts': ['store', 'messages', 'membership', 'commands', 'coordinator.ts'],
+    'file-collection.ts': ['log-failure.ts'],
+    'open-fleet.ts': ['store', 'messages', 'membership', 'commands', 'coordinator.ts', 'file-collection.ts'],
   },
   web: {
     style: [],

@@ -1,9 +1,9 @@
-import type { Clock, ScheduledCall } from '../../../base/time/clock.ts'
-import { every } from '../../../base/time/every.ts'
-import type { Logger } from '../../../base/log/log.ts'
-import { collectAfter, type FleetFiles } from '../../../fleet/files/fleet-files.ts'
-import type { HostState } from '../../../journal/fold/evolve.ts'
-import { logFailure } from '../log-failure.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { collectAfter, type FleetFiles } from '../../fleet/files/fleet-files.ts'
+import type { HostState } from '../../journal/fold/evolve.ts'
+import { logFailure } from './log-failure.ts'
 
 /** Has the files go that no plugin of a fleet names any more. One host does it for all. */
 export interface FileCollection {
