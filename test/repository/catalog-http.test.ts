@@ -355,9 +355,11 @@ for (const [what, handle] of Object.entries(hanging)) {
 
 test('a plugin arrives although the host stood still meanwhile, for longer than it waits for an answer or a whole plugin', async (context) => {
   const { catalog, clock } = await createStage(context)
+  let pause = 100_000
   const server = await startServer(context, (request, response) => {
-    clock.pause(100_000)
+    clock.pause(pause)
     clock.advance(0)
+    pause = 0
     serve(clockRepository())(request, response)
   })
   await (await catalog.stage(at(server.url), clockPlugin)).discard()
