@@ -91,6 +91,22 @@ test('a process that stands still in the midst of a call takes no time of it but
   })
 })
 
+test('what has to end by a time ends later by a standstill, and not by a long step of its own', () => {
+  for (const still of [59_000, 0]) {
+    const { time, budget } = budgetAt()
+    const account = openAccount(50_000, 5_000)
+    budget.run(account, () => {
+      time.now += 60_000
+      time.still += still
+      budget.check()
+      time.now += 3_900
+      assert.equal(budget.check() === undefined, still > 0)
+      time.now += 200
+      assert.match(budget.check() ?? '', /^stopped/)
+    })
+  }
+})
+
 test('what hardly has a processor has the more time, and five times as much at most', () => {
   /** Milliseconds until Lua is stopped, that asks each millisecond, while the process has this share of a processor. */
   const timeWith = (share: number): number => {

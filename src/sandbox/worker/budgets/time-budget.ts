@@ -73,7 +73,13 @@ export function createTimeBudget({
 
   function settle(): void {
     const now = monotonic()
-    if (current !== undefined) current.spent += counted(now - since)
+    if (current !== undefined) {
+      const step = now - since
+      const count = counted(step)
+      current.spent += count
+      // Whoever waits for its end stood still as well.
+      if (step > longestStep) current.until += step - Math.max(count, longestStep)
+    }
     since = now
   }
 
