@@ -77,10 +77,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   /** Whether a wait on the spot has taken too long for who shares the worker. */
   const impatient = turns && (() => turns.excess(isolate) !== undefined)
   const outbox = createOutbox({
-    ...{ isolate, flow: setup.flow, post },
+    ...{ isolate, flow: setup.flow, post, impatient },
     complete: changedResources,
     isAside: turns && (() => tasks.isAside),
-    impatient,
   })
   const log = createPluginLog(outbox.sendFrame, redactor, withFunctionMeant)
   const optionCheck = createOptionChecks(log)
@@ -115,10 +114,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,
     stringLimitMet(of) {
-      if (of === 'one') limits.reached('stringBytes')
       // While a neighbour that fills the worker is on its way out, nobody else has met a limit of their own.
-      else if (turns !== undefined && turns.excess(isolate) !== 'memory') isWorkerFull = true
-      else limits.reached('memory')
+      isWorkerFull = of === 'all' && turns !== undefined && turns.excess(isolate) !== 'memory'
+      if (!isWorkerFull) limits.reached(of === 'one' ? 'stringBytes' : 'memory')
     },
   })
   const tasks = createTasks({
@@ -229,9 +227,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function* load(): Steps<void> {
     const failure = yield* startPlugin({
-      ...{ source, runtime, plugin, milliseconds: budgets.load },
+      ...{ source, runtime, plugin, milliseconds: budgets.load, isWorkerFull: () => isWorkerFull },
       excess: () => turns?.excess(isolate),
-      isWorkerFull: () => isWorkerFull,
       outOfTime: () => limits.reached('loadTime'),
     })
     if (failure !== undefined) {
