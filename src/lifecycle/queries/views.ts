@@ -123,8 +123,10 @@ export function versionViews(
   { context }: PluginSnapshot,
   secrets: Place | undefined,
 ): Omit<PluginVersion, 'available'>[] {
-  const { version, indexVersion, repository, config, updatedAt, kept } = context
-  const present = { version: version ?? '', indexVersion, repository, config, keptAt: updatedAt ?? '' }
+  const { version, indexVersion, repository, config, installedAt, kept } = context
+  // An update and a rollback keep what they replace, so the latest of those went when the present one came.
+  const at = kept[0]?.keptAt ?? installedAt ?? ''
+  const present = { version: version ?? '', indexVersion, repository, config, keptAt: at }
   return [present, ...kept].map((release, position) => ({
     version: release.version,
     indexVersion: release.indexVersion,

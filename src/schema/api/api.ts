@@ -253,7 +253,7 @@ export const VersionsAnswer = Type.Object({
       indexVersion: Text,
       repository: Text,
       current: Type.Boolean({ description: 'The one that is installed' }),
-      at: Type.String({ description: 'When the plugin was last changed, or when this version was replaced' }),
+      at: Type.String({ description: 'When this version came, or when it was replaced' }),
       available: Type.Boolean({ description: 'Its files are there' }),
       config: Config,
       failed: Type.Optional(Type.Literal(true, { description: 'It did not run, and was left by itself' })),

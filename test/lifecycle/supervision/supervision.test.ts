@@ -154,6 +154,29 @@ test('an update that crashes after its trial stays, and is restarted', async (co
   assert.deepEqual([version, trial], ['2.0.0', null])
 })
 
+test('a version says when it came, whatever is changed since, and one that is kept when it was replaced', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '-- 1.0.0') }] })
+  await running(host, 'x')
+  const moments = async (): Promise<string[]> => {
+    await command(host, 'x/config', { config: { a: Math.random() } })
+    const { body } = await host.request('GET', '/api/plugins/x/versions')
+    return body.versions.map((entry: any) => entry.at)
+  }
+  const momentOf = async (type: string): Promise<string> => {
+    const { body } = await host.request('GET', '/api/plugins/x/history')
+    return body.events.find((event: any) => event.type === type).at
+  }
+  const installed = await momentOf('PluginInstalled')
+  assert.deepEqual(await moments(), [installed])
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '-- 2.0.0') }])
+  await command(host, 'x/update', {})
+  const updated = await momentOf('PluginUpdated')
+  assert.deepEqual(await moments(), [updated, updated])
+  await command(host, 'x/rollback', {})
+  const returned = await momentOf('PluginRolledBack')
+  assert.deepEqual(await moments(), [returned, returned])
+})
+
 test('the last three versions can be returned to by name, and purging removes them', async (context) => {
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '-- 1.0.0') }] })
   await running(host, 'x')
