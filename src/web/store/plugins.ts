@@ -78,8 +78,8 @@ export function followPlugins(): void {
     if (isInFleet.peek() && !planned && document.visibilityState === 'visible') void loadPlugins()
   }, lookInterval)
   onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
-    const events = announcements.flatMap(({ plugin, event: { state } }) =>
-      plugin === null ? [] : [{ plugin, state }],
+    const events = announcements.flatMap(({ plugin, event: { type, state } }) =>
+      plugin === null ? [] : [{ plugin, type, state }],
     )
     if (events.length === 0) return
     showStates(events)
@@ -108,14 +108,18 @@ async function readChanged(): Promise<void> {
   if (planned) setTimeout(() => void readChanged(), unread.length > 0 ? retryTime : collectTime)
 }
 
-/** The state at once; all else when the plugin has been read. */
-function showStates(events: readonly { plugin: string; state: string }[]): void {
+/** The state at once, with the switch beside it; all else when the plugin has been read. */
+function showStates(events: readonly { plugin: string; type: string; state: string }[]): void {
   const next = new Map(plugins.peek() ?? [])
-  for (const { plugin, state } of events) {
+  for (const { plugin, type, state } of events) {
     const present = next.get(plugin)
     if (present === undefined) continue
     if (state === 'uninstalled') next.delete(present.id)
-    else next.set(present.id, { ...present, state: state as PluginState })
+    else next.set(present.id, { ...present, enabled: isEnabled(present, type), state: state as PluginState })
   }
   plugins.value = next
+}
+
+function isEnabled({ enabled }: Plugin, type: string): boolean {
+  return type === 'PluginEnabled' || (enabled && type !== 'PluginDisabled')
 }

@@ -79,3 +79,21 @@ test('a plugin that was only loaded again meanwhile takes its settings at once',
   await page.getByText('There is nothing to save').waitFor()
   assert.deepEqual((await host.request('GET', path)).body.config, { room: 'cellar' })
 })
+
+test(
+  'the switch of a plugin follows what others do as its state does, before the plugin is read again',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page } = await open(context, host)
+    await page.goto('/plugins')
+    await page.getByText('Live', { exact: true }).waitFor()
+    await deafen(page)
+    for (const enabled of [false, true]) {
+      assert.equal((await host.request('POST', `${path}/toggle`, { body: { enabled } })).status, 200)
+      const row = page.getByRole('listitem').filter({ hasText: 'Lamp' })
+      await row.getByText(enabled ? 'Running' : 'Off', { exact: true }).waitFor()
+      await row.getByRole('switch', { checked: enabled }).waitFor()
+    }
+  },
+)
