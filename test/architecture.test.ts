@@ -76,6 +76,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     text: [],
     time: [],
     'lazily.ts': [],
+    'lazy-import.ts': [],
     'evict-oldest.ts': [],
     memory: ['lazily.ts'],
     'problem.ts': ['text'],

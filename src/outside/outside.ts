@@ -1,6 +1,6 @@
 import { lookup as systemLookup } from 'node:dns'
 import type { Clock } from '../base/time/clock.ts'
-import { lazily } from '../base/lazily.ts'
+import { lazyImport } from '../base/lazy-import.ts'
 import { failedAnswer } from '../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside/outside.ts'
 import { type Connections, createConnections } from './connections/connections.ts'
@@ -90,7 +90,7 @@ export function createOutside(settings: OutsideSettings): Outside {
   const jars = createCookieJars(settings.clock.now)
   const http = createHttpClient({ ...settings, own, jars })
   const modbus = createModbusGateways({ ...settings, own })
-  const finders = lazily(async () => {
+  const finders = lazyImport(async () => {
     const { createFinders } = await import('./discovery/finders.ts')
     found = createFinders(settings.clock, settings.discovery ?? {})
     return found

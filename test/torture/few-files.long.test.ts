@@ -82,9 +82,33 @@ async function startHost(context: TestContext) {
     for (const client of clients.splice(0, count)) client.destroy()
   }
 
-  await ask('POST', 'plugins/install', { fullId: id })
   return { ask, crowd, leave: () => leave(clients.length) }
 }
+
+async function startHostWithPlugin(context: TestContext) {
+  const host = await startHost(context)
+  await host?.ask('POST', 'plugins/install', { fullId: id })
+  return host
+}
+
+test('a host whose first command finds no file descriptor left says so, and takes the next one', async (context) => {
+  const host = await startHost(context)
+  if (host === undefined) return
+  // The connection for the commands.
+  await host.ask('GET', 'plugins')
+  await host.crowd(0)
+  const refused = await host.ask<{ code: string; detail: string }>('POST', 'plugins/install', { fullId: id })
+  assert.equal(refused.code, 'storage_full')
+  assert.match(
+    refused.detail,
+    /The host has too many files open; raise the limit \(ulimit -n\) and try again/,
+  )
+  host.leave()
+  await until('the plugin to be installed', async () => {
+    const { state } = await host.ask<Partial<Plugin>>('POST', 'plugins/install', { fullId: id })
+    return state === 'installed'
+  })
+})
 
 for (const { title, left, code, message } of [
   {
@@ -102,7 +126,7 @@ for (const { title, left, code, message } of [
   },
 ]) {
   test(title, async (context) => {
-    const host = await startHost(context)
+    const host = await startHostWithPlugin(context)
     if (host === undefined) return
     await host.crowd(left)
     const { state, error } = await host.ask<Plugin>('POST', `plugins/${id}/toggle`, { enabled: true })

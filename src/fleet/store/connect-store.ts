@@ -6,6 +6,7 @@ import {
   wsconnect,
 } from '@nats-io/transport-node'
 import { type FileSystem, systemFileSystem } from '../../base/files/file-system.ts'
+import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf } from '../../base/problem.ts'
 import { type Clock, systemClock } from '../../base/time/clock.ts'
 import { keepNothing } from './keep-nothing.ts'
@@ -95,6 +96,8 @@ function createReconnectDelay(clock: Pick<Clock, 'monotonic'>): () => number {
 
 type Connector = (options: ConnectionOptions) => Promise<NatsConnection>
 
+const webSockets = lazyImport(() => import('ws'))
+
 /** By the addresses: over TCP, with TLS where one of them or a certificate asks for it, or over WebSocket. */
 async function connectorFor(servers: readonly string[], { ca }: ReadLogin): Promise<Connector> {
   // The settings take addresses of one kind only.
@@ -103,7 +106,7 @@ async function connectorFor(servers: readonly string[], { ca }: ReadLogin): Prom
     const tls = ca === undefined ? {} : { ca }
     return (options) => connectOverTcp({ ...options, ...(isSecure ? { tls } : {}) })
   }
-  const { WebSocket } = await import('ws')
+  const { WebSocket } = await webSockets()
   return (options) =>
     wsconnect({
       ...options,

@@ -2,7 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
-import { lazily } from '../../base/lazily.ts'
+import { writing } from '../../base/files/storage-fault.ts'
+import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
 
@@ -17,7 +18,7 @@ const lingerBytes = 16 * 1024 * 1024
 const jsonTypes = ['json', '+json']
 
 /** Loaded with the first body. As bytes ("binary" is one character a byte), because JSON must be UTF-8 and is checked to be. */
-const bodyReader = lazily(async () => {
+const bodyReader = lazyImport(async () => {
   const { HttpMethodEnum, koaBody } = await import('koa-body')
   return koaBody({
     text: true,
@@ -45,8 +46,8 @@ export async function readJsonBody(context: Context): Promise<unknown> {
       'The body must be UTF-8 JSON; send it with Content-Type: application/json.',
     )
   }
+  const readBytes = await writing(bodyReader)
   try {
-    const readBytes = await bodyReader()
     await readBytes(context, async () => undefined)
   } catch (error) {
     throw readingProblem(error)

@@ -1,9 +1,13 @@
 import { extname } from 'node:path'
+import { lazyImport } from '../../base/lazy-import.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { DocumentQuery } from '../../schema/api/api.ts'
 import { plainDocument } from '../answers/document-answer.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-route.ts'
+
+/** Loaded when somebody reads a document. */
+const renderer = lazyImport(() => import('../answers/rendered-document.ts'))
 
 export function documentRoutes(lifecycle: LifecycleFacade): Route[] {
   return [
@@ -18,8 +22,7 @@ export function documentRoutes(lifecycle: LifecycleFacade): Route[] {
       async handle({ context, parameters, query }) {
         const document = await lifecycle.document(pluginIdOf(lifecycle, parameters), query.file)
         if (query.render === 'html') {
-          // What renders is loaded when somebody reads a document.
-          const { renderedDocument } = await import('../answers/rendered-document.ts')
+          const { renderedDocument } = await renderer()
           return renderedDocument(document)
         }
         context.type = extname(document.file)

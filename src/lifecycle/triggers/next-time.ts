@@ -1,3 +1,4 @@
+import { lazyImport } from '../../base/lazy-import.ts'
 import { memoize } from '../../base/memoize.ts'
 import type { Schedule } from '../../schema/outside/trigger.ts'
 import { sunTimes } from './sun-times.ts'
@@ -35,11 +36,10 @@ type CronPattern = (wall: number) => number | undefined
  * have a thousand schedules. Of the others the text is kept, from which they are read again.
  */
 const keptPatterns = 50
-let patterns: Promise<(expression: string) => CronPattern> | undefined
 
-const readPatterns = (): Promise<(expression: string) => CronPattern> =>
-  (patterns ??= import('croner').then(({ Cron }) =>
-    memoize((expression) => {
+const readPatterns = lazyImport(() =>
+  import('croner').then(({ Cron }) =>
+    memoize((expression: string): CronPattern => {
       // The times on the wall, one after the other; the clock says when they are.
       const cron = new Cron(expression, { paused: true, timezone: 'UTC', mode: '5-part' })
       // Those that have the same pattern ask for the same time, one after the other.
@@ -51,7 +51,8 @@ const readPatterns = (): Promise<(expression: string) => CronPattern> =>
         return found
       }
     }, keptPatterns),
-  ))
+  ),
+)
 
 /** The names that each of the five fields may have besides numbers. */
 const fieldNames: readonly (readonly string[])[] = [[], [], [], monthNames, dayNames]

@@ -9,6 +9,7 @@ import {
   type UdpTarget,
   type WebSocketTarget,
 } from '../../schema/outside/connection.ts'
+import { lazyImport } from '../../base/lazy-import.ts'
 import type { ConnectionSettings } from './connection.ts'
 import { permittedService } from '../../schema/outside/discovery.ts'
 import { parseHttpAddress } from '../http/http-address.ts'
@@ -56,10 +57,11 @@ export function kindOf(
 
 /** Loaded when it is first used, and at hand from then on. */
 function whenLoaded<T>(load: () => Promise<T>): <R>(use: (loaded: T) => R) => R | Promise<R> {
+  const imported = lazyImport(load)
   let loaded: T | undefined
   return (use) => {
     if (loaded !== undefined) return use(loaded)
-    return load().then((found) => {
+    return imported().then((found) => {
       loaded = found
       return use(found)
     })
@@ -69,6 +71,7 @@ function whenLoaded<T>(load: () => Promise<T>): <R>(use: (loaded: T) => R) => R 
 const withWebSockets = whenLoaded(async () => (await import('./web-socket-link.ts')).openWebSocket)
 const withHttpStreams = whenLoaded(async () => (await import('./http-stream-link.ts')).openHttpStream)
 const withSerialPorts = whenLoaded(async () => (await import('./serial-link.ts')).openSerial)
+const discoveryLinks = lazyImport(() => import('./discovery-link.ts'))
 
 /** For those that are connected to one other side. */
 const toSession: Kind['addressed'] = (name, session) => (name === String(session) ? {} : undefined)
@@ -164,7 +167,7 @@ function discovery(
     refusal: allowed.discover(kind === 'discovery' ? permittedService(wanted) : wanted),
     addressed: () => undefined,
     async open(events) {
-      const [{ openDiscovery }, found] = await Promise.all([import('./discovery-link.ts'), finders()])
+      const [{ openDiscovery }, found] = await Promise.all([discoveryLinks(), finders()])
       return () => openDiscovery(wanted, memory, found[kind], clock, events)
     },
   }

@@ -1,5 +1,6 @@
 import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher, Pool } from 'undici'
+import { lazyImport } from '../../base/lazy-import.ts'
 import { isLoopback } from '../../base/network/loopback.ts'
 import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import { portOf } from '../../base/network/url-port.ts'
@@ -9,6 +10,9 @@ import { addressTimeout, type OwnListeners } from '../own-listeners.ts'
 
 /** Milliseconds until a server that does not pick up counts as absent; a request may set itself less. */
 const connectTimeout = 10_000
+
+/** Loading it takes longer than half of a start, and many hosts never need it. */
+const library = lazyImport(() => import('undici'))
 
 /** Answers the socket, which the types of undici do not know. */
 type Connector = (...args: Parameters<buildConnector.connector>) => unknown
@@ -55,8 +59,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   }
 
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
-    // Loading it takes longer than half of a start, and many hosts never need it.
-    const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await import('undici')).default
+    const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await library()).default
     const patience = { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: addressTimeout }
     const options = { ...patience, rejectUnauthorized: !insecure }
     const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher =>
@@ -124,7 +127,10 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       const key = `${direct} ${insecure}`
       const agent = agents.get(key) ?? create(direct, insecure)
       agents.set(key, agent)
-      const dispatcher = await agent
+      const dispatcher = await agent.catch((error: unknown) => {
+        agents.delete(key)
+        throw error
+      })
       return {
         request(options) {
           options.signal.throwIfAborted()

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { lazyImport } from '../../base/lazy-import.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../schema/outside/outside.ts'
 import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
@@ -6,6 +7,8 @@ import { createRtuLink } from './modbus-rtu-link.ts'
 import { ModbusError } from './modbus-telegram.ts'
 import { networkFailure } from '../network-error.ts'
 import type { OwnListeners } from '../own-listeners.ts'
+
+const serialPorts = lazyImport(() => import('../serial/open-serial-port.ts'))
 
 /** Milliseconds for one attempt, when the plugin names none: a slow serial line behind a gateway needs two. */
 export const modbusTimeout = 5_000
@@ -96,8 +99,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
         clock,
         rest: Math.max(leastRest, restCharacters / serial.baudRate),
         async open() {
-          const { openSerialPort } = await import('../serial/open-serial-port.ts')
-          return openSerialPort(serial)
+          return (await serialPorts()).openSerialPort(serial)
         },
         shut(opened) {
           if (opened.isOpen) opened.close()

@@ -1,15 +1,20 @@
 import { platform } from 'node:os'
+import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialPortView } from '../../schema/outside/outside.ts'
 import { linuxPorts } from './linux-ports.ts'
 
 type Library = typeof import('serialport')
 
+const library = lazyImport(() => import('serialport'))
+
 /** The library for serial ports, loaded when it is first wanted. Rejects with an `Error` where it is not there. */
 export async function serialLibrary(): Promise<Library> {
   try {
-    return await import('serialport')
+    return await library()
   } catch (error) {
+    if (isMachineFault(error)) throw error
     throw new Error(
       `serial ports cannot be used here: the optional package serialport is not installed, or has no binary for this system (${messageOf(error)})`,
       { cause: error },
