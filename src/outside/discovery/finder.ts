@@ -103,7 +103,7 @@ export function createFinder({
   let leftOut = 0
   /** What an earlier opening says is of no interest. */
   let opening = 0
-  let seen = ''
+  let seen: string | undefined
   let look: ScheduledCall | undefined
   let waiting: { message: Buffer; from: RemoteInfo }[] = []
   let turn: ScheduledCall | undefined
@@ -197,10 +197,19 @@ export function createFinder({
     complaints.clear()
   }
 
+  /** Undefined: the system does not tell, as when it has no file descriptor left. */
+  function networksNow(): string | undefined {
+    try {
+      return JSON.stringify(networks())
+    } catch {
+      return undefined
+    }
+  }
+
   async function open(): Promise<void> {
     opening += 1
     const mine = opening
-    const others = JSON.stringify(networks())
+    const others = networksNow()
     const changed = others !== seen
     seen = others
     leftOut = 0
@@ -228,8 +237,9 @@ export function createFinder({
 
   function lookAtNetworks(): void {
     leftOut = 0
-    if (JSON.stringify(networks()) === seen) look = clock.schedule(networksLookAgain, lookAtNetworks)
-    else void open()
+    const others = networksNow()
+    if (others !== undefined && others !== seen) void open()
+    else look = clock.schedule(networksLookAgain, lookAtNetworks)
   }
 
   /** Asks at once, or a moment after the last time, and then less and less often. */

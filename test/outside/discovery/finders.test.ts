@@ -204,6 +204,26 @@ test('a network that takes no part in multicast is left out, and said when there
   assert.match(told[0] ?? '', /^failed: 224\.0\.0\.251 cannot be joined on any network: /)
 })
 
+test('networks that cannot be listed for a while end no search that runs, and one that begins says so', async (t) => {
+  let isListed = true
+  const networks = (): ReturnType<typeof loopback> => {
+    if (!isListed) throw new Error('too many open files')
+    return loopback()
+  }
+  const { clock, ports, look } = await stage(t, { networks })
+  const responder = await startMdnsResponder(t, ports.discovery)
+  const running = await look('discovery', '_a._tcp')
+  isListed = false
+  clock.advance(10_000)
+  const beginning = await look('ssdp', 'x')
+  assert.deepEqual(beginning.told, ['failed: too many open files'])
+  isListed = true
+  clock.advance(10_000)
+  responder.announce({ type: '_a._tcp', name: 'one' })
+  await running.heard('one:80')
+  assert.deepEqual(running.told, ['ready', 'one:80'])
+})
+
 test('a device of UPnP that is silent goes when its time is over, and is searched for before', async (t) => {
   const { clock, ports, look } = await stage(t)
   const responder = await startSsdpResponder(t, ports.ssdp)
