@@ -10,6 +10,7 @@ import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { guardLookup } from '../base/network/guarded-lookup.ts'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
+import { messageOf } from '../base/problem.ts'
 import { createSharedLookup } from './shared-lookup.ts'
 
 /**
@@ -28,7 +29,7 @@ export const addressTimeoutWithin = (milliseconds: number): number =>
 export interface OwnListeners {
   /** Whether one of them may be at this port: then a socket has to be opened with `lookup`, after `refusal`. */
   concerns(port: number): boolean
-  /** Why nothing may be sent there; undefined: it may, or it is a name that `lookup` will judge. */
+  /** Why nothing may be sent there, perhaps only now; undefined: it may, or it is a name that `lookup` will judge. */
   refusal(host: string, port: number): Error | undefined
   /** For any socket: finds addresses as the system does, or as a search on the network has. */
   readonly anyLookup: LookupFunction
@@ -58,15 +59,15 @@ export function isOwnListener(
   own: { ports: Iterable<number>; addresses: () => Iterable<string> },
 ): boolean {
   // To ask the system for addresses takes longer than all else that is done here, and nearly all ports are others'.
-  return [...own.ports].includes(port) && isThisMachine(address, own.addresses())
+  return [...own.ports].includes(port) && isThisMachine(address, own.addresses)
 }
 
-function isThisMachine(address: string, addresses: Iterable<string>): boolean {
+function isThisMachine(address: string, addresses: () => Iterable<string>): boolean {
   const kind = kindOfAddress(address)
   // What connects to no address in particular gets to this machine.
   if (kind === 'loopback' || kind === 'unspecified') return true
   const canonical = canonicalAddress(address)
-  return canonical !== undefined && [...addresses].some((one) => canonicalAddress(one) === canonical)
+  return canonical !== undefined && [...addresses()].some((one) => canonicalAddress(one) === canonical)
 }
 
 interface ElsewhereOptions {
@@ -85,13 +86,12 @@ export function createOwnListeners({
   const concerns = (port: number): boolean => [...ports()].includes(port)
 
   function refusal(host: string, port: number): Error | undefined {
-    return isOwnListener(host, port, { ports: ports(), addresses }) ? refused(host) : undefined
+    return judge(host, () => isOwnListener(host, port, { ports: ports(), addresses }))
   }
 
-  const guardedLookup = guardLookup(lookup, (found, hostname) => {
-    const own = [...addresses()]
-    return found.some((address) => isThisMachine(address, own)) ? refused(hostname) : undefined
-  })
+  const guardedLookup = guardLookup(lookup, (found, hostname) =>
+    judge(hostname, () => found.some((address) => isThisMachine(address, addresses))),
+  )
 
   function elsewhere<T extends ElsewhereOptions>(options: T, open: (options: T) => Socket): Socket {
     const reason = refusal(options.host, options.port)
@@ -114,7 +114,7 @@ export function createOwnListeners({
       if (!concerns(port) || canonicalAddress(host) !== undefined) return Promise.resolve()
       return new Promise((resolve, reject) => {
         guardedLookup(host, { all: true }, (error) => {
-          if (isRefusal(error)) reject(error)
+          if (error !== null && judgements.has(error)) reject(error)
           else resolve()
         })
       })
@@ -124,19 +124,34 @@ export function createOwnListeners({
   }
 }
 
-const refusals = new WeakSet<Error>()
+const judgements = new WeakMap<Error, 'refused' | 'undecided'>()
 
-function refused(host: string): Error {
-  const error = new Error(
+/** What a host that has no file descriptor left cannot tell it does not allow either. */
+function judge(host: string, isOwn: () => boolean): Error | undefined {
+  try {
+    if (!isOwn()) return undefined
+  } catch (error) {
+    const undecided = new Error(
+      `it cannot be told whether ${host} is this host itself at that port, whose HTTP and MQTT are closed to plugins: ${messageOf(error)}`,
+    )
+    judgements.set(undecided, 'undecided')
+    return undecided
+  }
+  const refused = new Error(
     `${host} is this host itself at that port: its own HTTP and MQTT are closed to plugins. The plugin API has what a plugin may do with the host.`,
   )
-  refusals.add(error)
-  return error
+  judgements.set(refused, 'refused')
+  return refused
 }
 
 /** Whether it was refused here, and would be again. */
 export function isRefusal(error: unknown): error is Error {
-  return error instanceof Error && refusals.has(error)
+  return error instanceof Error && judgements.get(error) === 'refused'
+}
+
+/** Whether it may go another time: what it leads to could not be told. */
+export function isUndecided(error: unknown): boolean {
+  return error instanceof Error && judgements.get(error) === 'undecided'
 }
 
 export function interfaceAddresses(): string[] {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { LookupAddress } from 'node:dns'
+import { once } from 'node:events'
 import type { LookupFunction } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
@@ -10,6 +11,7 @@ import {
   addressTimeoutWithin,
   createOwnListeners,
   isOwnListener,
+  isRefusal,
   type OwnListenersSettings,
 } from '../../src/outside/own-listeners.ts'
 import { httpMethods, type HttpRequest } from '../../src/schema/outside/outside.ts'
@@ -216,6 +218,33 @@ test('addresses of the network interfaces are the host itself, too', async (cont
   assert.match(await fetch('http://192.0.2.1:{port}/'), closedToPlugins)
   assert.match(await fetch('http://nas.example:{port}/'), closedToPlugins)
   assert.equal(server.connections, 0)
+})
+
+test('while the addresses of this machine cannot be listed nothing gets to a port of the host, and that may pass', async (context) => {
+  const proxy = await startWebServer((_seen, response) => response.end('by proxy'))
+  context.after(() => proxy.close())
+  const settings: Partial<OwnListenersSettings> = {
+    addresses: () => {
+      throw new Error('too many open files')
+    },
+    lookup: nameServer(['192.0.2.1']),
+  }
+  const undecided = /cannot be told whether .* is this host itself.*: too many open files/
+  const direct = await stage(context, settings)
+  const throughProxy = await stage(context, settings, { environment: { HTTP_PROXY: proxy.url } })
+  for (const { fetch } of [direct, throughProxy])
+    for (const host of ['192.0.2.1', 'nas.example'])
+      assert.match(await fetch(`http://${host}:{port}/`), undecided)
+  assert.match(await direct.fetch('http://127.0.0.1:{port}/'), closedToPlugins)
+  assert.equal(await throughProxy.fetch('http://nas.example:81/'), 'by proxy')
+  const { refusal, connect } = createOwnListeners({ ports: () => [3000], ...settings })
+  assert.match(refusal('192.0.2.1', 3000)?.message ?? '', undecided)
+  for (const host of ['192.0.2.1', 'nas.example']) {
+    const [error] = (await once(connect({ host, port: 3000 }), 'error')) as [Error]
+    assert.match(error.message, undecided)
+    assert.equal(isRefusal(error), false)
+  }
+  assert.deepEqual([proxy.seen.length, direct.server.connections, throughProxy.server.connections], [1, 0, 0])
 })
 
 test('a redirect does not lead to the host itself', async (context) => {

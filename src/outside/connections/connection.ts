@@ -14,6 +14,7 @@ import {
   unsentLimit,
   writtenNotice,
 } from '../../schema/outside/connection.ts'
+import { isUndecided } from '../own-listeners.ts'
 import type { Link, LinkEnd, LinkEvents } from './link.ts'
 
 /** Milliseconds that what has been written may take to go once the connection is being closed. */
@@ -176,7 +177,8 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
     const take = (make: () => Link): void => {
       if (!over && mine === attempt) link = make()
     }
-    const fail = (error: unknown): void => events.ended({ reason: messageOf(error), refused: true })
+    const fail = (error: unknown): void =>
+      events.ended({ reason: messageOf(error), refused: !isUndecided(error) })
     const opening = settings.open(events)
     if (opening instanceof Promise) {
       opening.then(take).catch(fail)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConnection, type OwnedConnection } from '../../../src/outside/connections/connection.ts'
 import type { LinkEvents } from '../../../src/outside/connections/link.ts'
+import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { ConnectionEvent } from '../../../src/schema/outside/connection.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 
@@ -17,8 +18,11 @@ interface Stage {
   open(): Promise<void>
 }
 
-/** A connection whose attempts are the test's to end; `goesOn`: it is a stream that goes on where it has ended. */
-function startConnection(goesOn: boolean, clock = createManualClock()): Stage {
+/**
+ * A connection whose attempts are the test's to end; `goesOn`: it is a stream that goes on where it has ended. `begin` is called as
+ * an attempt is made.
+ */
+function startConnection(goesOn: boolean, clock = createManualClock(), begin = (): void => undefined): Stage {
   const attempts: LinkEvents[] = []
   const heard: ConnectionEvent[] = []
   const ids: string[] = []
@@ -28,11 +32,14 @@ function startConnection(goesOn: boolean, clock = createManualClock()): Stage {
     reconnect: { min: 100, max: 1_000 },
     open: (events) => {
       attempts.push(events)
-      return Promise.resolve(() => ({
-        ...{ write: nothing, pause: nothing, resume: nothing, destroy: nothing },
-        // As a stream or a search does.
-        close: () => events.ended({ reason: null }),
-      }))
+      return Promise.resolve(() => {
+        begin()
+        return {
+          ...{ write: nothing, pause: nothing, resume: nothing, destroy: nothing },
+          // As a stream or a search does.
+          close: () => events.ended({ reason: null }),
+        }
+      })
     },
     addressed: () => ({}),
     ...(goesOn ? { goOnFrom: (id: string) => void ids.push(id) } : {}),
@@ -147,4 +154,28 @@ test('since when it is up is told by the clock as it was set meanwhile', async (
   assert.equal(connection.view().since, new Date(begun - behind).toISOString())
   behind = 0
   assert.equal(connection.view().since, new Date(begun).toISOString())
+})
+
+test('what cannot be made is not tried again, unless it could not be told where it leads', async () => {
+  const { refusal } = createOwnListeners({
+    ports: () => [3000],
+    addresses: () => {
+      throw new Error('too many open files')
+    },
+  })
+  for (const [host, final] of [
+    ['192.0.2.1', false],
+    ['127.0.0.1', true],
+  ] as const) {
+    const { connection, heard, settled } = startConnection(false, createManualClock(), () => {
+      throw refusal(host, 3000)
+    })
+    await settled()
+    await settled()
+    assert.deepEqual(
+      heard.map((event) => ('final' in event ? event.final : event.event)),
+      [final],
+    )
+    connection.destroy()
+  }
 })
