@@ -39,10 +39,19 @@ export function createGuessLimit(settings: {
   const sources = new Map<string, { tries: number[]; until: number }>()
   let cutOffs = 0
 
+  /** A host that has no file descriptor left is not told its addresses: it takes nobody's connection for its own then. */
+  function isOwnNow(address: string): boolean {
+    try {
+      return isOwnAddress(address)
+    } catch {
+      return false
+    }
+  }
+
   /** This machine may be in the network of a client. */
   function sourceOf(address: string): { source: string; isOwn: boolean } {
     const canonical = canonicalAddress(address) ?? address
-    const isOwn = isOwnAddress(canonical)
+    const isOwn = isOwnNow(canonical)
     return { source: isOwn ? canonical : clientNetwork(canonical), isOwn }
   }
 

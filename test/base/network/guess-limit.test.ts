@@ -71,6 +71,18 @@ test('whoever guesses in the network of this machine does not cut it off, nor th
   assert.deepEqual(['2001:db8:1:2::1', '2001:db8:1:2::9'].map(limit.wait), [ownCutOffTime, cutOffTime])
 })
 
+test("where this machine's own addresses cannot be listed, whoever guesses is cut off as a stranger", () => {
+  const limit = createGuessLimit({
+    clock: createManualClock(),
+    warn: () => undefined,
+    isOwnAddress: () => {
+      throw new Error('too many open files')
+    },
+  })
+  for (let count = 0; count < wrongTriesAllowed; count += 1) limit.wrong('198.51.100.1')
+  assert.equal(limit.wait('198.51.100.1'), cutOffTime)
+})
+
 test('what is longer ago than five minutes does not count', () => {
   const { limit, wrong, clock } = limitAt()
   wrong('198.51.100.1', wrongTriesAllowed - 1)
