@@ -87,6 +87,7 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
         function send(opened: S): void {
           received = new Uint8Array()
           sent = true
+          heard = takeAnswer
           opened.write(rtuTelegram(request))
         }
 
@@ -105,7 +106,8 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
         }
 
         function exchange(): void {
-          heard = takeAnswer
+          // What comes before the question answers another one, or is said for a second time.
+          heard = undefined
           timer = clock.schedule(milliseconds, () => {
             end()
             if (sent) late.expect(request)

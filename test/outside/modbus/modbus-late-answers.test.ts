@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { createModbusGateways, modbusTimeout } from '../../../src/outside/modbus/modbus-gateways.ts'
@@ -127,6 +128,24 @@ test('Modbus RTU: what no late answer can be taken for is asked at once, the res
   // The time of an attempt begins when it may be asked.
   assert.deepEqual(await device.answered(device.ask(9, { timeout: 100 })), { ok: true, values: [9] })
   assert.ok(elapsed() >= lateAnswerTime, `${elapsed()} ms`)
+})
+
+test('Modbus RTU: what a line says twice is not taken for the answer to a question that has not been sent yet', async (t) => {
+  let client: Socket | undefined
+  const note = (message: unknown): void => void (client = (message as { socket: Socket }).socket)
+  subscribe('net.client.socket', note)
+  t.after(() => unsubscribe('net.client.socket', note))
+  let repeat = (): void => undefined
+  const device = await serve(t, (answer, socket) => {
+    socket.write(answer)
+    repeat = () => void socket.write(answer)
+  })
+  assert.deepEqual(await device.ask(100), { ok: true, values: [100] })
+  const next = device.ask(101)
+  repeat()
+  while ((client?.bytesRead ?? 0) < 14) await turn()
+  assert.deepEqual(await device.answered(next), { ok: true, values: [101] })
+  assert.deepEqual(device.asked, [100, 101])
 })
 
 test('Modbus RTU: a question that waited for its connection in vain is not sent together with the next attempt', async (t) => {
