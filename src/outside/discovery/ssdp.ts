@@ -16,8 +16,8 @@ export const ssdpPlace: MulticastPlace = {
 
 const everything = 'ssdp:all'
 /** Things found of one target, and addresses from which one of them speaks. */
-const thingLimit = 500
-const sourceLimit = 8
+export const thingLimit = 500
+export const sourceLimit = 8
 /** Seconds within which an answer may come. */
 const answerSeconds = 2
 /** Milliseconds between two searches because something is about to lapse. */
