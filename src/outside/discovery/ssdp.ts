@@ -72,7 +72,12 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
       warn(target, `more than ${thingLimit} of ${target} are on the network: the others are left out`)
       return
     }
-    if (!thing.has(address) && thing.size >= sourceLimit) return
+    if (!thing.has(address)) {
+      if (thing.size >= sourceLimit) return
+      // It may have moved: who speaks from its other addresses as well is asked to say so.
+      for (const { lease } of thing.values())
+        shorten(lease, now + doubtTime, [now + askPause, now + 4 * askPause])
+    }
     const lease = leaseFor(now, said.seconds)
     const before = thing.get(address)?.said.headers ?? []
     const names = new Set(said.headers.map(([name]) => name))

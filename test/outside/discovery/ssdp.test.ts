@@ -141,3 +141,28 @@ test('what is looked for again is told again, and what was not said again since 
   const lines = told.map(([name, service]) => (service === undefined ? `-${name}` : name))
   assert.deepEqual(lines, ['uuid:1', 'uuid:1', 'uuid:2', '-uuid:1'])
 })
+
+test('a thing that has moved is at its new address alone, one that is on two networks at both', () => {
+  const { clock, told, searches, ssdp, notify, answer } = stage()
+  const places = (): (string | undefined)[][] =>
+    told.splice(0).map(([, service]) => [service?.host, ...(service?.addresses ?? [])])
+  ssdp.ask('x')
+  notify('alive', 'uuid:1', '192.0.2.1', 'LOCATION: http://192.0.2.1/')
+  clock.advance(600_000)
+  notify('alive', 'uuid:1', '192.0.2.2', 'LOCATION: http://192.0.2.2/')
+  clock.advance(1_000)
+  assert.deepEqual(searches, ['x', 'x'])
+  answer('uuid:1', '192.0.2.2', 'LOCATION: http://192.0.2.2/')
+  clock.advance(doubtTime)
+  assert.deepEqual(places(), [
+    ['192.0.2.1', '192.0.2.1'],
+    ['192.0.2.1', '192.0.2.1', '192.0.2.2'],
+    ['192.0.2.2', '192.0.2.2'],
+  ])
+  notify('alive', 'uuid:1', '198.51.100.1', 'LOCATION: http://198.51.100.1/')
+  clock.advance(1_000)
+  for (const address of ['198.51.100.1', '192.0.2.2'])
+    answer('uuid:1', address, `LOCATION: http://${address}/`)
+  clock.advance(60_000)
+  assert.deepEqual(places(), [['192.0.2.2', '192.0.2.2', '198.51.100.1']])
+})
