@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConnection, type OwnedConnection } from '../../../src/outside/connections/connection.ts'
-import type { LinkEvents } from '../../../src/outside/connections/link.ts'
+import type { Link, LinkEvents } from '../../../src/outside/connections/link.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
-import type { ConnectionEvent } from '../../../src/schema/outside/connection.ts'
+import {
+  type ConnectionEvent,
+  messageOverhead,
+  unsentLimit,
+  writtenNotice,
+} from '../../../src/schema/outside/connection.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 
 interface Stage {
@@ -13,6 +18,10 @@ interface Stage {
   attempts: LinkEvents[]
   heard: ConnectionEvent[]
   ids: string[]
+  /** What was done with the links, such as `destroy 1` for the first one, and `ended` when nothing is left. */
+  done: string[]
+  /** Of each write that has not gone, what says that it has. */
+  writes: (() => void)[]
   /** Resolves when what has been asked for has been done. */
   settled(): Promise<void>
   open(): Promise<void>
@@ -20,35 +29,45 @@ interface Stage {
 
 /**
  * A connection whose attempts are the test's to end; `goesOn`: it is a stream that goes on where it has ended. `begin` is called as
- * an attempt is made.
+ * an attempt is made, and answers what its link does otherwise.
  */
-function startConnection(goesOn: boolean, clock = createManualClock(), begin = (): void => undefined): Stage {
+function startConnection(
+  goesOn: boolean,
+  clock = createManualClock(),
+  begin = (): Partial<Link> => ({}),
+): Stage {
   const attempts: LinkEvents[] = []
   const heard: ConnectionEvent[] = []
   const ids: string[] = []
-  const nothing = (): void => undefined
+  const done: string[] = []
+  const writes: (() => void)[] = []
   const connection = createConnection({
     ...{ clock, random: () => 0.5, kind: 'tcp', shownTarget: 'tcp://there', refusal: undefined },
     reconnect: { min: 100, max: 1_000 },
     open: (events) => {
-      attempts.push(events)
-      return Promise.resolve(() => {
-        begin()
-        return {
-          ...{ write: nothing, pause: nothing, resume: nothing, destroy: nothing },
-          // As a stream or a search does.
-          close: () => events.ended({ reason: null }),
-        }
-      })
+      const number = attempts.push(events)
+      const note = (what: string) => (): void => void done.push(`${what} ${number}`)
+      return Promise.resolve(() => ({
+        ...{ pause: note('pause'), resume: note('resume'), destroy: note('destroy') },
+        write: (_payload, _message, written) => writes.push(written),
+        // As a stream or a search does.
+        close: () => events.ended({ reason: null }),
+        ...begin(),
+      }))
     },
     addressed: () => ({}),
     ...(goesOn ? { goOnFrom: (id: string) => void ids.push(id) } : {}),
-    listener: { event: (event) => heard.push(event), message: nothing, warn: nothing, later: setImmediate },
-    ended: nothing,
+    listener: {
+      event: (event) => heard.push(event),
+      message: (payload) => done.push(`message ${Buffer.from(payload).toString()}`),
+      warn: () => undefined,
+      later: setImmediate,
+    },
+    ended: () => done.push('ended'),
   })
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return {
-    ...{ connection, clock, attempts, heard, ids, settled },
+    ...{ connection, clock, attempts, heard, ids, done, writes, settled },
     async open() {
       await settled()
       attempts.at(-1)?.opened()
@@ -178,4 +197,112 @@ test('what cannot be made is not tried again, unless it could not be told where 
     )
     connection.destroy()
   }
+})
+
+test('nothing is left of what is destroyed, whether it is open, waits for another attempt or is being closed', async () => {
+  const open = startConnection(false)
+  await open.open()
+  open.connection.destroy()
+  open.connection.destroy()
+  assert.deepEqual(open.done, ['destroy 1', 'ended'])
+  open.attempts[0]?.message(Buffer.from('late'), { text: false })
+  open.attempts[0]?.ended({ reason: 'late' })
+  assert.deepEqual([open.done.length, open.heard.length], [2, 1])
+
+  const waiting = startConnection(false)
+  await waiting.open()
+  waiting.attempts[0]?.ended({ reason: null })
+  assert.equal(waiting.clock.waiting, 1)
+  waiting.connection.destroy()
+  assert.deepEqual([waiting.done, waiting.clock.waiting], [['ended'], 0])
+
+  const closing = startConnection(false, createManualClock(), () => ({ close: () => undefined }))
+  await closing.open()
+  let isClosed = false
+  const closed = closing.connection.close().then(() => {
+    isClosed = true
+  })
+  closing.attempts[0]?.message(Buffer.from('not wanted'), { text: false })
+  closing.clock.advance(1_999)
+  await closing.settled()
+  assert.deepEqual([closing.done, isClosed], [['resume 1'], false])
+  closing.clock.advance(1)
+  await closed
+  assert.deepEqual([closing.done, closing.clock.waiting], [['resume 1', 'destroy 1', 'ended'], 0])
+})
+
+test('each loss doubles the pause until the next attempt, and one after ten seconds begins anew', async () => {
+  const { connection, clock, attempts, open } = startConnection(false)
+  async function pauseAfter(milliseconds: number): Promise<number> {
+    await open()
+    clock.advance(milliseconds)
+    attempts.at(-1)?.ended({ reason: 'lost', code: 7 })
+    const begun = clock.monotonic()
+    while (connection.view().state === 'waiting') {
+      clock.advance(25)
+      await new Promise(setImmediate)
+    }
+    return clock.monotonic() - begun
+  }
+  const pauses = []
+  for (const lasted of [0, 9_999, 0, 0, 0, 0, 10_000, 0]) pauses.push(await pauseAfter(lasted))
+  // A quarter of each is taken away by chance.
+  assert.deepEqual(pauses, [75, 150, 300, 600, 750, 750, 75, 150])
+  assert.equal(connection.view().lastError, 'lost')
+  // An attempt that never gets through says nothing of how steady it is.
+  clock.advance(60_000)
+  attempts.at(-1)?.ended({ reason: null })
+  clock.advance(299)
+  await new Promise(setImmediate)
+  assert.deepEqual([connection.view().state, connection.view().lastError], ['waiting', null])
+  connection.destroy()
+})
+
+test('of what is on its way a connection takes so much, counts what has gone, and begins anew with the next session', async () => {
+  const { connection, clock, attempts, heard, writes, done, open } = startConnection(false)
+  const half = Buffer.alloc(unsentLimit)
+  const write = (payload: Uint8Array): void => connection.write('1', payload, false)
+  write(half)
+  await open()
+  write(Buffer.alloc(writtenNotice - 1 - messageOverhead))
+  write(half)
+  writes.shift()?.()
+  assert.equal(heard.length, 1, 'it is not worth a notice as long as more is on its way')
+  writes.shift()?.()
+  const notice = writtenNotice - 1 + unsentLimit + messageOverhead
+  assert.deepEqual(heard.slice(1), [{ event: 'written', bytes: notice }])
+  write(half)
+  write(Buffer.alloc(0))
+  attempts[0]?.ended({ reason: 'lost', code: 7 })
+  assert.deepEqual(heard.slice(2), [{ event: 'closed', reason: 'lost', code: 7, final: false }])
+  clock.advance(1_000)
+  await open()
+  // What is said of a session that is over counts for none.
+  for (const gone of writes.splice(0)) gone()
+  write(half)
+  write(half)
+  assert.equal(connection.view().state, 'open')
+  assert.deepEqual(heard.slice(3), [{ event: 'opened', session: 2 }])
+  write(Buffer.alloc(0))
+  assert.deepEqual(heard.slice(4), [
+    { event: 'closed', reason: 'more was written to it than a connection takes', final: true },
+  ])
+  assert.deepEqual(done, ['destroy 2', 'ended'])
+})
+
+test('a plugin that takes nothing has what is opened meanwhile paused, and resumed only while it is open', async () => {
+  const { connection, clock, attempts, done, heard, open } = startConnection(false)
+  connection.pause()
+  await open()
+  attempts[0]?.opened()
+  assert.deepEqual([done.splice(0), heard.length], [['pause 1'], 1])
+  connection.resume()
+  connection.pause()
+  assert.deepEqual(done.splice(0), ['resume 1', 'pause 1'])
+  attempts[0]?.ended({ reason: null })
+  connection.resume()
+  clock.advance(1_000)
+  await open()
+  assert.deepEqual(done, [])
+  connection.destroy()
 })
