@@ -103,7 +103,6 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
 
   function lost({ reason, code, refused }: LinkEnd): void {
     link = undefined
-    timer?.cancel()
     unsent = 0
     unsaid = 0
     if (state === 'closing') {

@@ -71,7 +71,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
   function drop(gateway: Gateway): void {
     gateway.idle?.cancel()
     gateway.link.drop()
-    if (gateways.get(gateway.key) === gateway) gateways.delete(gateway.key)
+    gateways.delete(gateway.key)
   }
 
   function gatewayFor(request: ModbusRequest): Gateway | undefined {

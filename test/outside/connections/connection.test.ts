@@ -207,7 +207,8 @@ test('nothing is left of what is destroyed, whether it is open, waits for anothe
   assert.deepEqual(open.done, ['destroy 1', 'ended'])
   open.attempts[0]?.message(Buffer.from('late'), { text: false })
   open.attempts[0]?.ended({ reason: 'late' })
-  assert.deepEqual([open.done.length, open.heard.length], [2, 1])
+  open.connection.write('1', Buffer.from('late'), false)
+  assert.deepEqual([open.done.length, open.heard.length, open.writes.length], [2, 1, 0])
 
   const waiting = startConnection(false)
   await waiting.open()
@@ -271,8 +272,9 @@ test('of what is on its way a connection takes so much, counts what has gone, an
   writes.shift()?.()
   const notice = writtenNotice - 1 + unsentLimit + messageOverhead
   assert.deepEqual(heard.slice(1), [{ event: 'written', bytes: notice }])
-  write(half)
   write(Buffer.alloc(0))
+  write(half)
+  writes.shift()?.()
   attempts[0]?.ended({ reason: 'lost', code: 7 })
   assert.deepEqual(heard.slice(2), [{ event: 'closed', reason: 'lost', code: 7, final: false }])
   clock.advance(1_000)
@@ -280,11 +282,16 @@ test('of what is on its way a connection takes so much, counts what has gone, an
   // What is said of a session that is over counts for none.
   for (const gone of writes.splice(0)) gone()
   write(half)
+  writes.shift()?.()
+  assert.deepEqual(heard.slice(3), [
+    { event: 'opened', session: 2 },
+    { event: 'written', bytes: unsentLimit + messageOverhead },
+  ])
+  write(half)
   write(half)
   assert.equal(connection.view().state, 'open')
-  assert.deepEqual(heard.slice(3), [{ event: 'opened', session: 2 }])
   write(Buffer.alloc(0))
-  assert.deepEqual(heard.slice(4), [
+  assert.deepEqual(heard.slice(5), [
     { event: 'closed', reason: 'more was written to it than a connection takes', final: true },
   ])
   assert.deepEqual(done, ['destroy 2', 'ended'])
