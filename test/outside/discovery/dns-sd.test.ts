@@ -143,8 +143,8 @@ test('what is no service of those that are looked for, or says goodbye unknown, 
   assert.deepEqual([asked().length, told.length, clock.waiting], [0, 0, 0])
 })
 
-test('names count in any case', () => {
-  const { told, dns, hear } = stage()
+test('names count in any case, and are told as they were said first since they were there', () => {
+  const { clock, told, dns, hear } = stage()
   dns.ask('_a._tcp')
   hear(
     { type: 'PTR', name: '_A._tcp.LOCAL', ttl: 100, data: 'One._a._TCP.local' },
@@ -153,7 +153,11 @@ test('names count in any case', () => {
     { type: 'A', name: 'h.LOCAL', ttl: 100, data: '192.0.2.7' },
   )
   hear(pointer('oNe'), target('onE', 100, 81))
-  assert.deepEqual(told, ['_a._tcp One:80', '_a._tcp One:81'])
+  assert.deepEqual(told.splice(0), ['_a._tcp One:80', '_a._tcp One:81'])
+  hear(pointer('one', 0))
+  clock.advance(1_000)
+  hear(pointer('oNe'), target(), texts(), address())
+  assert.deepEqual(told, ['_a._tcp -One', '_a._tcp oNe:80'])
 })
 
 test('a service is told without its texts a second after it has an address, and again when they come', () => {
@@ -197,6 +201,17 @@ test('what was told again and again is asked for when it goes, and what is known
   asked()
   clock.advance(100)
   assert.deepEqual(asked(), ['SRV one._a._tcp.local'])
+  hear(target())
+  clock.advance(1_000)
+  assert.deepEqual(asked(), ['A h.local', 'AAAA h.local'])
+  // As long as a name may be.
+  const longest = 'a'.repeat(63)
+  hear(pointer(longest), texts(longest))
+  clock.advance(100)
+  assert.deepEqual(asked(), [`SRV ${longest}._a._tcp.local`])
+  hear(pointer(longest, 0))
+  clock.advance(2_000)
+  asked()
   for (let minute = 0; minute < 10; minute += 1) {
     hear(pointer(), target(), texts(), address())
     clock.advance(60_000)
