@@ -29,13 +29,14 @@ export function openDiscovery(
   let paused = false
 
   function tell(key: string, service: FoundService | undefined): void {
-    if (paused) {
-      changed.set(key, service)
-      return
-    }
     const before = told.get(key)
     const found = service ?? before
-    // What is found and gone while nobody takes it is not told at all.
+    if (paused) {
+      // What is found and gone while nobody takes it is not told at all: of such there may be any number.
+      if (found === undefined) changed.delete(key)
+      else changed.set(key, service)
+      return
+    }
     if (found === undefined || JSON.stringify(service) === JSON.stringify(before)) return
     if (service === undefined) told.delete(key)
     else told.set(key, service)
