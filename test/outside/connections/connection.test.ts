@@ -302,11 +302,24 @@ test('a plugin that takes nothing has what is opened meanwhile paused, and resum
   connection.pause()
   await open()
   attempts[0]?.opened()
-  assert.deepEqual([done.splice(0), heard.length], [['pause 1'], 1])
+  attempts[0]?.message(Buffer.from('x'), { text: false })
+  assert.deepEqual(
+    [done.splice(0), heard.length, connection.view().bytesIn],
+    [['pause 1', 'message x'], 1, 1],
+  )
   connection.resume()
   connection.pause()
   assert.deepEqual(done.splice(0), ['resume 1', 'pause 1'])
+  // What ends twice has ended once, and is silent from then on.
+  attempts[0]?.silence()
   attempts[0]?.ended({ reason: null })
+  attempts[0]?.ended({ reason: 'again' })
+  attempts[0]?.silence()
+  attempts[0]?.message(Buffer.from('late'), { text: false })
+  assert.deepEqual(
+    heard.splice(0).map(({ event }) => event),
+    ['opened', 'silence', 'closed'],
+  )
   connection.resume()
   clock.advance(1_000)
   await open()
