@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createConnection, type OwnedConnection } from '../../../src/outside/connections/connection.ts'
+import {
+  type ConnectionSettings,
+  createConnection,
+  type OwnedConnection,
+} from '../../../src/outside/connections/connection.ts'
 import type { Link, LinkEvents } from '../../../src/outside/connections/link.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import {
@@ -35,6 +39,7 @@ function startConnection(
   goesOn: boolean,
   clock = createManualClock(),
   begin = (): Partial<Link> => ({}),
+  more: Partial<ConnectionSettings> = {},
 ): Stage {
   const attempts: LinkEvents[] = []
   const heard: ConnectionEvent[] = []
@@ -64,6 +69,7 @@ function startConnection(
       later: setImmediate,
     },
     ended: () => done.push('ended'),
+    ...more,
   })
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return {
@@ -325,4 +331,25 @@ test('a plugin that takes nothing has what is opened meanwhile paused, and resum
   await open()
   assert.deepEqual(done, [])
   connection.destroy()
+})
+
+test('nothing is written for a session that is over, nor once another host has the plugin', async () => {
+  let isHere = true
+  const sent: unknown[] = []
+  const begin = (): Partial<Link> => ({
+    write: (payload, message) => sent.push([Buffer.from(payload).toString(), message]),
+  })
+  const { connection, done, heard, open } = startConnection(false, createManualClock(), begin, {
+    addressed: (name, session, caller) =>
+      name === String(session) ? { peer: { host: String(caller), port: session } } : undefined,
+    mayWrite: () => isHere,
+  })
+  await open()
+  connection.write('0', Buffer.from('old'), true)
+  connection.write('1', Buffer.from('new'), true, '@other/plugin')
+  assert.deepEqual(sent, [['new', { text: true, peer: { host: '@other/plugin', port: 1 } }]])
+  assert.equal(connection.view().bytesOut, 3)
+  isHere = false
+  connection.write('1', Buffer.from('from another host'), true)
+  assert.deepEqual([sent.length, done, heard.length], [1, ['destroy 1', 'ended'], 1])
 })
