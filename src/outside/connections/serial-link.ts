@@ -6,7 +6,11 @@ import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
 import { createSilence } from './silence.ts'
 
 /** A serial port that nobody else has. */
-export function openSerial(target: SerialTarget, events: LinkEvents, { clock }: LinkContext): Link {
+export function openSerial(
+  target: SerialTarget,
+  events: LinkEvents,
+  { clock }: Pick<LinkContext, 'clock'>,
+): Link {
   const { settings } = target
   let port: SerialPort | undefined
   let failure: LinkEnd | undefined

@@ -1,10 +1,43 @@
 import assert from 'node:assert/strict'
+import { readdir, readlink, realpath } from 'node:fs/promises'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
+import { openSerial } from '../../../src/outside/connections/serial-link.ts'
 import { createOutside } from '../../../src/outside/outside.ts'
+import { openSerialPort } from '../../../src/outside/serial/open-serial-port.ts'
 import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outside/connection.ts'
 import { createSerialPair } from '../../helpers/serial-pair.ts'
 import { until } from '../../helpers/until.ts'
+
+const line = { baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 } as const
+
+test('a serial port that nobody wants any more by the time it is open is closed, and nothing is said of it', async (t) => {
+  const [{ path }, other] = await Promise.all([createSerialPair(t), createSerialPair(t)])
+  const device = await realpath(path)
+  const isOpen = async (): Promise<boolean> => {
+    const files = await readdir('/proc/self/fd')
+    const targets = await Promise.all(files.map((file) => readlink(`/proc/self/fd/${file}`).catch(() => '')))
+    return targets.includes(device)
+  }
+  const heard: string[] = []
+  const link = openSerial(
+    { kind: 'serial', settings: { path, ...line } },
+    {
+      opened: () => heard.push('opened'),
+      message: () => heard.push('message'),
+      silence: () => heard.push('silence'),
+      ended: () => heard.push('ended'),
+      warn: (message) => heard.push(message),
+    },
+    { clock: systemClock },
+  )
+  link.destroy()
+  // By the time that another one is open it has been, too.
+  const next = await openSerialPort({ path: other.path, ...line })
+  await until('the end of the first', async () => !(await isOpen()), 10_000)
+  await new Promise((resolve) => next.close(resolve))
+  assert.deepEqual(heard, [])
+})
 
 test('a serial port that is pulled out while something waits to be written to it is told as lost', async (t) => {
   const { path, pull } = await createSerialPair(t)
@@ -13,8 +46,7 @@ test('a serial port that is pulled out while something waits to be written to it
   })
   t.after(() => outside.close())
   const heard: ConnectionEvent[] = []
-  const settings = { path, baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 } as const
-  const target: ConnectionTarget = { kind: 'serial', settings }
+  const target: ConnectionTarget = { kind: 'serial', settings: { path, ...line } }
   const connection = outside.connect(
     '@test/plugin',
     target,
