@@ -148,6 +148,23 @@ test('Modbus RTU: what a line says twice is not taken for the answer to a questi
   assert.deepEqual(device.asked, [100, 101])
 })
 
+test('Modbus RTU: a connection that breaks under a question is opened once more for it, if it had worked before', async (t) => {
+  const breaks = new Set([2, 4, 5, 6])
+  const device = await serve(t, (answer, socket) => {
+    if (breaks.has(device.asked.length)) socket.destroy()
+    else socket.write(answer)
+  })
+  assert.deepEqual(await device.answered(device.ask(100)), { ok: true, values: [100] })
+  assert.deepEqual(await device.answered(device.ask(101)), { ok: true, values: [101] })
+  for (const address of [102, 103]) {
+    const answer = await device.answered(device.ask(address))
+    assert.match(answer.ok ? '' : answer.message, /^the connection was closed before the answer came/)
+  }
+  // The last one broke a connection that had not answered anything.
+  assert.deepEqual(device.asked, [100, 101, 101, 102, 102, 103])
+  assert.deepEqual(await device.answered(device.ask(104)), { ok: true, values: [104] })
+})
+
 test('Modbus RTU: a question that waited for its connection in vain is not sent together with the next attempt', async (t) => {
   const sent: Buffer[] = []
   const server = createServer((socket) => {
