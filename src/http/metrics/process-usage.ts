@@ -34,6 +34,8 @@ export interface ProcessUsage {
 export function createProcessUsage(clock: Clock): ProcessUsage {
   const delays = monitorEventLoopDelay({ resolution: delayResolution })
   let since = clock.monotonic()
+  /** As it was known last. */
+  let memory = process.memoryUsage()
 
   function readDelay(): ProcessReading['delay'] {
     // What is measured is the time between two looks, so the time between them is not a delay.
@@ -56,6 +58,15 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
     return delay
   }
 
+  /** The system does not say it while no file descriptor is left, which is when people look here. */
+  function readMemory(): void {
+    try {
+      memory = process.memoryUsage()
+    } catch {
+      // What was known before is shown.
+    }
+  }
+
   return {
     start() {
       since = clock.monotonic()
@@ -63,7 +74,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
     },
     read() {
       const cpu = process.cpuUsage()
-      const memory = process.memoryUsage()
+      readMemory()
       const { active, idle } = performance.eventLoopUtilization()
       return {
         cpuUser: cpu.user / microseconds,
