@@ -10,8 +10,7 @@ import {
   silenceLimit,
 } from './connection-limits.ts'
 import { readSearchTarget, readServiceType, secondsLimit, soughtLimit } from './discovery.ts'
-import { HttpRequest } from './outside.ts'
-import { headerLimit, isSendableBlock } from './outside-limits.ts'
+import { HeaderBlock, Host, HttpRequest, Port } from './outside.ts'
 import type { Peer } from './peer.ts'
 import { SerialSettings } from './serial-settings.ts'
 import { Text, textLimits } from '../parsing/text.ts'
@@ -36,10 +35,7 @@ export const WebSocketTarget = Type.Object({
   kind: Type.Literal('webSocket'),
   /** Absolute; may hold `user:pass@`. */
   url: Text(textLimits.url),
-  headers: Type.Refine(
-    Type.Array(Type.Tuple([Type.String(), Type.String()]), { maxItems: headerLimit }),
-    isSendableBlock,
-  ),
+  headers: HeaderBlock,
   protocols: Type.Array(Text(textLimits.label), { maxItems: protocolLimit }),
   /** Milliseconds between two pings; absent: none. */
   ping: Type.Optional(Type.Number({ minimum: pingLimits.least, maximum: pingLimits.most })),
@@ -51,9 +47,6 @@ export type WebSocketTarget = Static<typeof WebSocketTarget>
 
 /** Milliseconds without a byte of which the plugin is told, since it ends a frame; absent: it is not told. */
 const Silence = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: silenceLimit }))
-
-const Host = Type.Refine(Text(textLimits.hostName), (host) => host !== '')
-const Port = Type.Integer({ minimum: 1, maximum: 0xffff })
 
 export const TcpTarget = Type.Object({
   kind: Type.Literal('tcp'),

@@ -54,14 +54,18 @@ export interface HttpAnswer {
   error?: { code: 'timeout' | 'network' | 'too_large'; message: string }
 }
 
+/** A name or an address. */
+export const Host = Type.Refine(Text(textLimits.hostName), (host) => host !== '')
+export const Port = Type.Integer({ minimum: 1, maximum: 0xffff })
+
 const Word = Type.Integer({ minimum: 0, maximum: 0xffff })
 const ModbusTarget = {
   /** Modbus RTU on this port; then the host and the port below are not used. */
   serial: Type.Optional(SerialSettings),
   /** Modbus RTU over TCP, as converters for serial lines speak it. */
   rtu: Type.Optional(Type.Literal(true)),
-  host: Type.Refine(Text(textLimits.hostName), (host) => host !== ''),
-  port: Type.Integer({ minimum: 1, maximum: 0xffff }),
+  host: Host,
+  port: Port,
   unit: Type.Integer({ minimum: 0, maximum: 255 }),
   address: Word,
   /** Milliseconds for one attempt; absent: the gateway's own. */

@@ -49,19 +49,11 @@ interface CallFrame {
   caller?: string
 }
 
-/** What two workers say to each other on a link. */
-export interface LinkMessage {
-  /**
-   * `call`: with its arguments. `cancel`: nobody waits for the answer any more. `answer`: with the results. `failure`: the
-   * body is the message, as text. Any other is none that a link carries.
-   */
-  kind: 'call' | 'cancel' | 'answer' | 'failure' | 'question' | 'callAnswered'
-  /** The caller's number for the call. */
-  number: number
-  serialized: SerializedValues
-  operation?: PluginOperation
-  depth?: number
-}
+/**
+ * What two workers say to each other on a link. `call`: with its arguments. `cancel`: nobody waits for the answer any more. `answer`: with the results. `failure`: the
+ * body is the message, as text. Any other kind is none that a link carries. `number`: the caller's for the call.
+ */
+export type LinkMessage = Pick<CallFrame, 'kind' | 'number' | 'serialized' | 'operation' | 'depth'>
 
 interface Port {
   postMessage(message: unknown, transfer?: Transferable[]): void

@@ -2,9 +2,7 @@ import Type, { type Static } from 'typebox'
 import { createParser, type Parsed } from '../parsing/parser.ts'
 import { LogEntry } from '../plugin/plugin.ts'
 import { Text, textLimits } from '../parsing/text.ts'
-
-/** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
-const Shown = Type.String()
+import { PluginId, Shown } from './worker-fields.ts'
 
 /** A line of a plugin's log, as its worker makes it. */
 export const LogLine = Type.Object(
@@ -15,7 +13,7 @@ export const LogLine = Type.Object(
     /** `caller`: the plugin that has had it written through this one's instance. */
     fields: Type.Optional(
       Type.Object(
-        { traceback: Type.Optional(Shown), caller: Type.Optional(Text(textLimits.pluginId)) },
+        { traceback: Type.Optional(Shown), caller: Type.Optional(PluginId) },
         { additionalProperties: false },
       ),
     ),

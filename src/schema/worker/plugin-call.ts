@@ -5,6 +5,7 @@ import {
   pluginOperations,
   serializedReferenceLimit,
 } from './plugin-call-limits.ts'
+import { Bytes } from '../outside/outside.ts'
 import { Text, textLimits } from '../parsing/text.ts'
 
 export * from './plugin-call-limits.ts'
@@ -13,7 +14,6 @@ export * from './plugin-call-limits.ts'
 
 /** As frames carry it (`call-frames.ts`). */
 export const Uint32 = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
-const Bytes = Type.Refine(Type.Unsafe<Uint8Array>({}), (value) => value instanceof Uint8Array)
 
 /** Something that stays where it is: a table or a function of an isolate, by the number it has there. */
 export const Reference = Type.Object({

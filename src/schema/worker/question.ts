@@ -1,6 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { Json } from '../../base/text/json.ts'
 import { HookDeclaration } from '../outside/hook.ts'
+import { Port } from '../outside/outside.ts'
 import {
   ForeignCallPermission,
   PluginCall,
@@ -29,7 +30,7 @@ export const Question = Type.Union([
   Type.Object({
     kind: Type.Literal('refuseConnection'),
     host: Text(textLimits.hostName),
-    port: Type.Integer({ minimum: 1, maximum: 0xffff }),
+    port: Port,
     foreignCaller: ForeignCaller,
   }),
   Type.Object({ kind: Type.Literal('listPlugins') }),

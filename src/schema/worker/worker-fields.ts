@@ -13,3 +13,5 @@ export const PluginId = Text(textLimits.pluginId)
 export const ForeignCaller = Type.Optional(PluginId)
 export const Name = Text(textLimits.name)
 export const Topic = Text(textLimits.topic)
+/** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
+export const Shown = Type.String()

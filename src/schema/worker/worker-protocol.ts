@@ -10,20 +10,17 @@ import type { KeyValue } from './operation.ts'
 import type { OutsideAnswer } from '../outside/outside.ts'
 import type { Parsed } from '../parsing/parser.ts'
 import { type Config, Resources } from '../plugin/plugin.ts'
-import type { PluginCall } from './plugin-call.ts'
-import { PluginCallOutcome, Release, Uint32 } from './plugin-call.ts'
+import { type PluginCall, PluginCallOutcome, Release, Uint32 } from './plugin-call.ts'
 import type { PluginLimits } from '../plugin/plugin-limits.ts'
 import { type Answer, Question } from './question.ts'
 import type { PluginTopicRights } from '../manifest/topic-rights.ts'
-import { AnyJson, Count } from './worker-fields.ts'
+import { AnyJson, Count, Shown } from './worker-fields.ts'
 
 /**
  * What the host and a plugin worker say to each other (`src/sandbox/README.md` tells how). A worker holds
  * isolates by number. What a worker says is parsed; the host's own words are trusted by the worker.
  */
 
-/** Cut by the host (`cutTexts`), never a reason to refuse what it is a part of. */
-const Shown = Type.String()
 const Isolate = { isolate: Count }
 const Failure = Type.Object({ message: Shown, traceback: Shown })
 
@@ -112,10 +109,9 @@ type WorkerMessageKind = keyof typeof workerMessageSchemas
 export type WorkerMessage = {
   [K in WorkerMessageKind]: Static<(typeof workerMessageSchemas)[K]>
 }[WorkerMessageKind]
-/** What a worker says of one isolate. */
 /** What a plugin takes too much of. */
 export type Excess = Extract<WorkerMessage, { kind: 'overran' }>['excess']
-
+/** What a worker says of one isolate. */
 export type IsolateMessage = Extract<WorkerMessage, { isolate: number }>
 
 /** All that a plugin needs to run in its worker. */
