@@ -5,7 +5,7 @@ import type { ForeignCallPermission } from '../../schema/worker/plugin-call.ts'
 import type { FrameWriter } from '../../schema/worker/message-frames.ts'
 import type { LoadSource } from '../../schema/worker/worker-protocol.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
-import type { Answers, Question } from '../../schema/worker/question.ts'
+import type { Answers, QuestionKind, QuestionOf } from '../../schema/worker/question.ts'
 import type { HostFunction, LuaFunction, LuaRuntime, LuaTable, LuaValue } from './lua/lua-value.ts'
 import type { Steps } from './lua/steps.ts'
 import type { ByteBudget } from './budgets/byte-budget.ts'
@@ -60,9 +60,9 @@ export interface PluginContext {
   /** Does it when the plugin has its turn, after what has been delivered before. */
   later(task: () => void): void
   /** Asks the host and waits. Throws when there is no answer. */
-  ask<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Steps<Answers[K]>
+  ask<K extends QuestionKind>(question: QuestionOf<K>): Steps<Answers[K]>
   /** The same on the spot, with all that is on the stack: for what has no steps. */
-  askNow<K extends Question['kind']>(question: Extract<Question, { kind: K }>): Answers[K]
+  askNow<K extends QuestionKind>(question: QuestionOf<K>): Answers[K]
   /** What says once of each option of a call that does not exist: a misspelt one would do nothing, without a word. */
   optionCheck(call: string): (args: readonly LuaValue[], foreignCaller?: ForeignCaller) => void
   /** Says how the function of this name (`names.ts`) is made, when somebody uses it first. */

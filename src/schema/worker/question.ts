@@ -50,6 +50,8 @@ export const Question = Type.Union([
   }),
 ])
 export type Question = Static<typeof Question>
+export type QuestionKind = Question['kind']
+export type QuestionOf<K extends QuestionKind> = Extract<Question, { kind: K }>
 
 /** `secret`: the part of it that no log line may show. */
 export interface HookAddress {

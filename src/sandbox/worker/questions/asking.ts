@@ -1,4 +1,4 @@
-import type { Answers, Question } from '../../../schema/worker/question.ts'
+import type { Answers, QuestionKind, QuestionOf } from '../../../schema/worker/question.ts'
 import { type Steps, type Wait, type Waiting, waitFor } from '../lua/steps.ts'
 import { outcomeOf } from './pending-questions.ts'
 import type { Asker, QuestionChannel } from './question-channel.ts'
@@ -6,23 +6,14 @@ import type { Asker, QuestionChannel } from './question-channel.ts'
 /** How one isolate asks the host, or another plugin, and waits for the answer. */
 export interface Asking {
   /** Waits with all that is on the stack. Throws when there is no answer. */
-  askNow<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): T
+  askNow<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): T
   /** Waits as whoever takes the steps does: on the spot, or set aside. */
-  ask<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Steps<T>
+  ask<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): Steps<T>
   /** The same wait, for who yields it without a generator in between. */
-  waitFor<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): Wait<T>
+  waitFor<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): Wait<T>
   /** Asks and goes on; answers how to take it back. */
-  begin<K extends Question['kind']>(
-    question: Extract<Question, { kind: K }>,
+  begin<K extends QuestionKind>(
+    question: QuestionOf<K>,
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
   ): () => void
@@ -51,20 +42,16 @@ export function createAsking(settings: AskingSettings): Asking {
   /** What Lua did before it asks has happened when the host answers. */
   const asker = (): Asker => ({ isolate, milliseconds, settled: flush() })
 
-  function askNow<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => T,
-  ): T {
-    return onSpot(() => {
+  const askNow: Asking['askNow'] = (question, accept) =>
+    onSpot(() => {
       const waiting = beginToAsk(question, accept)
       waiting.start?.()
       questions.waitOnSpot(waiting, milliseconds, impatient)
       return waiting.take()
     })
-  }
 
-  function beginToAsk<K extends Question['kind'], T>(
-    question: Extract<Question, { kind: K }>,
+  function beginToAsk<K extends QuestionKind, T>(
+    question: QuestionOf<K>,
     accept: (answer: Answers[K]) => T,
   ): Waiting<T> {
     let outcome: (() => T) | undefined

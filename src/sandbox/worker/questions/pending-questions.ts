@@ -1,6 +1,6 @@
 import { evictOldest } from '../../../base/evict-oldest.ts'
 import type { Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
-import type { Answer, Question } from '../../../schema/worker/question.ts'
+import type { Answer, QuestionKind } from '../../../schema/worker/question.ts'
 import type { UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
 
 type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
@@ -40,7 +40,7 @@ export interface PendingQuestions {
   /** Hands an answer to who waits for it. */
   answered(message: AnswerMessage): void
   /** Nobody waits for it any more. */
-  abandon(isolate: number, number: number, kind: Question['kind']): void
+  abandon(isolate: number, number: number, kind: QuestionKind): void
 }
 
 export interface PendingQuestionsSettings {
@@ -55,7 +55,7 @@ const abandonedLimit = 100
 
 export function createPendingQuestions({ refuse, giveUp }: PendingQuestionsSettings): PendingQuestions {
   const waiting = new Map<number, Waiting>()
-  const abandoned = new Map<number, Question['kind']>()
+  const abandoned = new Map<number, QuestionKind>()
 
   function answered(message: AnswerMessage): void {
     const asker = waiting.get(message.number)
@@ -68,7 +68,7 @@ export function createPendingQuestions({ refuse, giveUp }: PendingQuestionsSetti
     asker(message)
   }
 
-  function abandon(isolate: number, number: number, kind: Question['kind']): void {
+  function abandon(isolate: number, number: number, kind: QuestionKind): void {
     waiting.delete(number)
     abandoned.set(number, kind)
     evictOldest(abandoned, abandonedLimit)
@@ -94,7 +94,7 @@ export function refusalOf({ message, gone }: Extract<AnswerMessage, { ok: false 
   return gone === undefined ? new Error(message) : new PeerGone(message, gone)
 }
 
-function referencesOf(kind: Question['kind'] | undefined, answer: Answer): readonly Reference[] {
+function referencesOf(kind: QuestionKind | undefined, answer: Answer): readonly Reference[] {
   if (kind === 'callPlugin') return (answer as SerializedValues).references
   return kind === 'findPlugin' && answer !== undefined ? [answer as Reference] : []
 }

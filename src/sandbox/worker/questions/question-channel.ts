@@ -3,7 +3,7 @@ import type { PluginCallOutcome, Reference } from '../../../schema/worker/plugin
 import { callDepthLimit } from '../../../schema/worker/plugin-call-limits.ts'
 import { readFromHost } from '../../../schema/worker/call-frames.ts'
 import type { UrgentMessage, WorkerMessage, WorkerSetup } from '../../../schema/worker/worker-protocol.ts'
-import type { Answers, Question } from '../../../schema/worker/question.ts'
+import type { Answers, Question, QuestionKind, QuestionOf } from '../../../schema/worker/question.ts'
 import { createLinkedCalls } from '../calls/linked-calls.ts'
 import { createLocalCalls, type ReceivedCall } from '../calls/local-calls.ts'
 import type { Waiting } from '../lua/steps.ts'
@@ -41,9 +41,9 @@ export interface QuestionChannel {
    * something else. What failed is the host's refusal, `NoAnswer` after so many milliseconds, or `PeerGone` when the plugin
    * has ended.
    */
-  begin<K extends Question['kind']>(
+  begin<K extends QuestionKind>(
     asker: Asker,
-    question: Extract<Question, { kind: K }>,
+    question: QuestionOf<K>,
     accept: (answer: Answers[K]) => void,
     failed: (error: Error) => void,
   ): Asked
@@ -229,12 +229,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     workOff()
   })
 
-  function begin<K extends Question['kind']>(
-    asker: Asker,
-    question: Extract<Question, { kind: K }>,
-    accept: (answer: Answers[K]) => void,
-    failed: (error: Error) => void,
-  ): Asked {
+  const begin: QuestionChannel['begin'] = (asker, question, accept, failed) => {
     const { isolate, milliseconds } = asker
     lastNumber += 1
     const number = lastNumber
