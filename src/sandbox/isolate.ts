@@ -4,7 +4,7 @@ import type { Connection, ConnectionListener, ConnectionTarget } from '../schema
 import type { HookDeclaration, HookOutcome, HookRequest } from '../schema/outside/hook.ts'
 import type { Exposure } from '../schema/plugin/exposure.ts'
 import type { KeyValueEntry } from '../schema/files/key-value-file.ts'
-import type { ValueKind } from '../schema/worker/message-frames.ts'
+import type { DeliveryOptions, ValueKind } from '../schema/worker/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside/outside.ts'
 import type { LogEntry, Resources } from '../schema/plugin/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin/plugin-limits.ts'
@@ -24,17 +24,12 @@ export interface IsolateSource extends Omit<LoadSource, 'keyValues'> {
   limits?: ChosenLimits
 }
 
-export interface PublishOptions {
-  qos: 0 | 1 | 2
-  retain: boolean
-}
-
 /** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
 export interface IsolateServices {
   log(line: SerializedJson<LogEntry>): void
   /** `caller`: the plugin that has emitted it through this one's instance. */
-  emit(name: string, data: SerializedJson, options: PublishOptions, caller?: string): void
-  publish(topic: string, payload: Uint8Array, options: PublishOptions): void
+  emit(name: string, data: SerializedJson, options: DeliveryOptions, caller?: string): void
+  publish(topic: string, payload: Uint8Array, options: DeliveryOptions): void
   /** The plugin has now at least one / no listener of this event. */
   subscribeEvent(name: string): void
   unsubscribeEvent(name: string): void

@@ -1,8 +1,8 @@
 import { memoize } from '../../base/memoize.ts'
 import { isBelow } from '../../base/topic-filter.ts'
 import type { Bus } from '../../bus/bus.ts'
-import type { PublishOptions } from '../../sandbox/isolate.ts'
 import { createTopics, pluginTopic } from '../../schema/names/topics.ts'
+import type { DeliveryOptions } from '../../schema/worker/message-frames.ts'
 import type { Guard } from '../permissions/guard.ts'
 
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
@@ -10,7 +10,7 @@ const commandsTold = 100
 
 /** What one loaded plugin says with `mqttPublish`. All that follows from a topic is found out once for the topic. */
 export interface OutgoingMessages {
-  publish(topic: string, payload: Uint8Array, options: PublishOptions): void
+  publish(topic: string, payload: Uint8Array, options: DeliveryOptions): void
 }
 
 export interface OutgoingMessagesSettings {

@@ -37,16 +37,17 @@ const bytesPerCharacter = 3
 /** A buffer that is filled less than this is copied rather than handed over, 0 to 1. */
 const worthHandingOver = 0.25
 
-export interface FrameOptions {
+/** As MQTT knows them. */
+export interface DeliveryOptions {
   qos: 0 | 1 | 2
   retain: boolean
 }
 
-const noOptions: FrameOptions = Object.freeze({ qos: 0, retain: false })
+const noOptions: DeliveryOptions = Object.freeze({ qos: 0, retain: false })
 
 /** By the byte of a frame. Made once: nobody changes them. */
 const optionBits = 7
-const optionsOf: readonly FrameOptions[] = Array.from({ length: optionBits + 1 }, (_, bits) =>
+const optionsOf: readonly DeliveryOptions[] = Array.from({ length: optionBits + 1 }, (_, bits) =>
   Object.freeze({ qos: (bits & qosBits) as 0 | 1 | 2, retain: (bits & retainBit) !== 0 }),
 )
 
@@ -54,7 +55,7 @@ export interface Frame {
   kind: FrameKind
   /** Name of the event, topic of the message, path or id of what has the value; of a log line nothing. */
   name: string
-  options: FrameOptions
+  options: DeliveryOptions
   /** For which of the isolate's subscriptions, or connections, it is. */
   subscription: number
   /** The plugin that has sent it through the instance of this one; of an event on its way to a plugin who has emitted it. */
@@ -69,7 +70,7 @@ export interface FrameWriter {
     kind: FrameKind,
     name: string,
     payload: Uint8Array | string,
-    more?: { options?: FrameOptions; subscription?: number; foreignCaller?: string | undefined },
+    more?: { options?: DeliveryOptions; subscription?: number; foreignCaller?: string | undefined },
   ): number
   /** Bytes of what has been written. */
   readonly length: number

@@ -1,3 +1,4 @@
+import type { DeliveryOptions } from '../../../schema/worker/message-frames.ts'
 import type { LuaFunction, LuaTable, LuaValue } from './lua-value.ts'
 import { toUnicode } from './text/bytes.ts'
 import { numberText } from './text/number-text.ts'
@@ -101,8 +102,8 @@ export function option(options: LuaValue, name: string): LuaValue {
   return isTable(options) ? options.get(name) : undefined
 }
 
-/** `{ qos, retain }` of an options table, as MQTT knows them; what makes no sense is the default. */
-export function deliveryOptions(options: LuaValue): { qos: 0 | 1 | 2; retain: boolean } {
+/** `{ qos, retain }` of an options table; what makes no sense is the default. */
+export function deliveryOptions(options: LuaValue): DeliveryOptions {
   const qos = optionalNumber(option(options, 'qos'))
   return { qos: qos === 1 || qos === 2 ? qos : 0, retain: isTruthy(option(options, 'retain')) }
 }

@@ -6,6 +6,7 @@ import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
 import { createTopics } from '../../../schema/names/topics.ts'
+import type { DeliveryOptions } from '../../../schema/worker/message-frames.ts'
 import {
   deliveryOptions,
   functionArgument,
@@ -23,7 +24,7 @@ import { createThrottle } from './throttle.ts'
 interface OutgoingEvent {
   name: string
   data: Json | undefined
-  options: { qos: 0 | 1 | 2; retain: boolean }
+  options: DeliveryOptions
   foreignCaller: ForeignCaller
 }
 
