@@ -11,7 +11,6 @@ import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
 import { ownersView, type SandboxLimits } from '../limits.ts'
-import { perform } from './operations.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
 import { createOpenConnections } from './open-connections.ts'
 import { createOpenCalls } from './open-calls.ts'
@@ -93,6 +92,35 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
+  const performers: { [K in Operation['kind']]: (operation: Extract<Operation, { kind: K }>) => void } = {
+    limitReached: ({ limit }) => limitReached(limit),
+    resources({ resources }) {
+      dispatcher.resources = resources
+    },
+    call: ({ number, call, foreignCaller }) => calls.start(number, call, foreignCaller),
+    cancel: ({ number }) => calls.cancel(number),
+    openConnection: ({ connection, target, foreignCaller }) =>
+      connections.open(connection, target, foreignCaller),
+    closeConnection: ({ connection }) => connections.close(connection),
+    connectionTaken: ({ connection, bytes }) => connections.taken(connection, bytes),
+    connectionOverlong: ({ connection, session, what }) =>
+      connections.find(connection)?.overlong(session, what),
+    connectionContinues: ({ connection, lastEventId, wait }) =>
+      connections.find(connection)?.continues(lastEventId, wait),
+    subscribeEvent: ({ name }) => services.subscribeEvent(name),
+    unsubscribeEvent: ({ name }) => services.unsubscribeEvent(name),
+    subscribeTopic: ({ subscription, filter }) => services.subscribeTopic(subscription, filter),
+    unsubscribeTopic: ({ subscription }) => services.unsubscribeTopic(subscription),
+    removeValue: ({ of, id }) => services.removeValue(of, id),
+    setExposure: ({ id, exposure }) => services.setExposure(id, exposure),
+    removeExposure: ({ id }) => services.removeExposure(id),
+    setHttpHandler: ({ handler, hook }) => services.setHttpHandler(handler, hook),
+    removeHttpHandler: ({ handler }) => services.removeHttpHandler(handler),
+    removeSchedule: ({ schedule }) => services.removeSchedule(schedule),
+    unwatch: ({ watch }) => services.unwatch(watch),
+    setKeyValue: ({ key, entry }) => services.setKeyValue(key, entry),
+  }
+
   function serve(operation: Operation): void {
     if (!kept.admit(operation)) {
       warnOfRoom()
@@ -103,20 +131,8 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       return
     }
     try {
-      if (operation.kind === 'limitReached') limitReached(operation.limit)
-      else if (operation.kind === 'resources') dispatcher.resources = operation.resources
-      else if (operation.kind === 'call')
-        calls.start(operation.number, operation.call, operation.foreignCaller)
-      else if (operation.kind === 'cancel') calls.cancel(operation.number)
-      else if (operation.kind === 'openConnection')
-        connections.open(operation.connection, operation.target, operation.foreignCaller)
-      else if (operation.kind === 'closeConnection') connections.close(operation.connection)
-      else if (operation.kind === 'connectionTaken') connections.taken(operation.connection, operation.bytes)
-      else if (operation.kind === 'connectionOverlong')
-        connections.find(operation.connection)?.overlong(operation.session, operation.what)
-      else if (operation.kind === 'connectionContinues')
-        connections.find(operation.connection)?.continues(operation.lastEventId, operation.wait)
-      else perform(services, operation)
+      const perform = performers[operation.kind] as (operation: Operation) => void
+      perform(operation)
     } catch (error) {
       const { kind } = operation
       logger.error('A service of the sandbox failed', { plugin, operation: kind, reason: messageOf(error) })
