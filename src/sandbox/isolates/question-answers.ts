@@ -1,5 +1,5 @@
 import { messageOf } from '../../base/problem.ts'
-import type { Question } from '../../schema/worker/question.ts'
+import type { Answer, Question, QuestionKind, QuestionOf } from '../../schema/worker/question.ts'
 import type { Reply } from '../calls/pending-requests.ts'
 import type { PluginCalls } from '../calls/plugin-calls.ts'
 import type { IsolateServices } from '../isolate.ts'
@@ -36,54 +36,34 @@ export function createQuestionAnswers(
     reply.succeed(undefined)
   }
 
-  function give(question: Question, reply: Reply): void {
-    switch (question.kind) {
-      case 'lookUpObject':
-        reply.succeed(services.lookUpObject(question.fullPath, question.foreignCaller))
-        break
-      case 'refuseForeignCall': {
-        const { foreignCaller, permission, value } = question
-        reply.succeed(services.refuseForeignCall(foreignCaller, permission, value))
-        break
-      }
-      case 'refuseConnection': {
-        const { host, port, foreignCaller } = question
-        reply.succeed(services.refuseConnection(host, port, foreignCaller))
-        break
-      }
-      case 'listPlugins':
-        reply.succeed(services.listPlugins())
-        break
-      case 'setSchedule':
-        services
-          .setSchedule(question.number, question.schedule)
-          .then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
-        break
-      case 'watch':
-        reply.succeed(services.watch(question.number, question.watch, question.foreignCaller))
-        break
-      case 'findPlugin':
-        findPlugin(question.id, reply)
-        break
-      case 'hookAddress':
-        services
-          .hookAddress(question.hook)
-          .then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
-        break
-      case 'callPlugin':
-        pluginCalls.call(isolate, question, reply)
-        break
-      case 'handOver':
-        pluginCalls.handOver(isolate, question.to, question.references, reply)
-        break
-    }
+  type Give<K extends QuestionKind> = (question: QuestionOf<K>, reply: Reply) => void
+  const givers: { [K in QuestionKind]: Give<K> } = {
+    lookUpObject: ({ fullPath, foreignCaller }, reply) =>
+      reply.succeed(services.lookUpObject(fullPath, foreignCaller)),
+    refuseForeignCall: ({ foreignCaller, permission, value }, reply) =>
+      reply.succeed(services.refuseForeignCall(foreignCaller, permission, value)),
+    refuseConnection: ({ host, port, foreignCaller }, reply) =>
+      reply.succeed(services.refuseConnection(host, port, foreignCaller)),
+    listPlugins: (_question, reply) => reply.succeed(services.listPlugins()),
+    setSchedule: ({ number, schedule }, reply) => later(services.setSchedule(number, schedule), reply),
+    watch: ({ number, watch, foreignCaller }, reply) =>
+      reply.succeed(services.watch(number, watch, foreignCaller)),
+    findPlugin: ({ id }, reply) => findPlugin(id, reply),
+    hookAddress: ({ hook }, reply) => later(services.hookAddress(hook), reply),
+    callPlugin: (question, reply) => pluginCalls.call(isolate, question, reply),
+    handOver: ({ to, references }, reply) => pluginCalls.handOver(isolate, to, references, reply),
   }
 
   return (question, reply) => {
     try {
+      const give = givers[question.kind] as Give<QuestionKind>
       give(question, reply)
     } catch (error) {
       reply.fail(messageOf(error))
     }
   }
+}
+
+function later(answer: Promise<Answer>, reply: Reply): void {
+  answer.then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
 }
