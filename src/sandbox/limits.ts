@@ -60,12 +60,14 @@ export interface SandboxLimits extends Omit<PluginLimits, 'memory' | 'callbackTi
   /** Over so many beats a plugin may keep the worker from its neighbours for this share of them, 0 to 1. */
   windowBeats: number
   windowShare: number
-  /** See `placement.ts`; workers beyond those for want of room are as many as there are cores. */
+  /** Isolates in one worker at most: so many are down together when one of them takes the worker along. */
   isolatesPerWorker: number
   /** The same where they are to be back within a second on a small machine. */
   isolatesInLargeGroup: number
+  /** The same as long as there are few of them; of many, this share of all, 0 to 1, as each worker takes memory of its own. */
   isolatesInSmallGroup: number
   shareInOneWorker: number
+  /** A worker with fewer takes the next one, before there is another worker. */
   isolatesBeforeNextWorker: number
   sharedHeapMegabytes: number
   /** Of Lua strings, which `worker/lua/` holds to it. */

@@ -1,10 +1,10 @@
+import type { SandboxLimits } from '../limits.ts'
+
 /** How much one plugin may ask of the host in the long run, and at once after a rest; `Infinity`: as much as it likes. */
-export interface PaceLimits {
-  operationsPerSecond: number
-  operationBurst: number
-  bytesPerSecond: number
-  byteBurst: number
-}
+export type PaceLimits = Pick<
+  SandboxLimits,
+  'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond' | 'byteBurst'
+>
 
 /** Says when a plugin has to wait. It keeps no queue: whoever asks does not give credit before. */
 export interface TokenBucket {

@@ -18,19 +18,8 @@ export interface HeldThings {
   release(): Operation[]
 }
 
-/** How many there may be of each. */
-export type HeldLimits = Pick<
-  WorkerLimits,
-  | 'eventSubscriptions'
-  | 'mqttSubscriptions'
-  | 'httpHandlers'
-  | 'objects'
-  | 'sensors'
-  | 'controls'
-  | 'exposures'
->
-
-export function createHeldThings(limits: HeldLimits): HeldThings {
+/** `limits`: how many there may be of each. */
+export function createHeldThings(limits: WorkerLimits): HeldThings {
   const events = new Set<string>()
   const topics = new Set<number>()
   const httpHandlers = new Set<number>()

@@ -1,13 +1,11 @@
+import type { SandboxLimits } from '../limits.ts'
+
 /** Where a plugin goes in shared isolation. Pure. */
 
-export interface PlacementRules {
-  /** Isolates in one worker at most: so many are down together when one of them takes the worker along. */
-  isolatesPerWorker: number
-  /** The same as long as there are few of them; of many, this share of all, 0 to 1, as each worker takes memory of its own. */
-  isolatesInSmallGroup: number
-  shareInOneWorker: number
-  /** A worker with fewer takes the next one, before there is another worker. */
-  isolatesBeforeNextWorker: number
+export interface PlacementRules extends Pick<
+  SandboxLimits,
+  'isolatesPerWorker' | 'isolatesInSmallGroup' | 'shareInOneWorker' | 'isolatesBeforeNextWorker'
+> {
   /** Workers that run side by side; more than there are cores only for want of room. */
   cores: number
 }
