@@ -41,7 +41,7 @@ export const csv: FormatLibrary = {
     return rows
   },
 
-  encode: (context, rows, options) => encode(context, rows, options),
+  encode,
 }
 
 function separatorOf(options: LuaValue): number {

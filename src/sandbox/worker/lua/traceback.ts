@@ -1,11 +1,11 @@
 import { toBytes, toUnicode } from './text/bytes.ts'
 import { lua } from './engine/engine.ts'
-import type { LuaState, RawFunction } from './engine/fengari-types.ts'
+import type { Activation, LuaState, RawFunction } from './engine/fengari-types.ts'
 
 /** Lines of a traceback; a runaway recursion needs no more to be seen. */
 const mostFrames = 30
 
-const what = toBytes('Slntf')
+const wanted = toBytes('Slntf')
 
 export interface Traceback {
   text: string
@@ -25,7 +25,7 @@ export function takeTraceback(
   let line: number | undefined
   const activation = new lua.lua_Debug()
   for (let depth = level; lua.lua_getstack(L, depth, activation) && lines.length < mostFrames; depth += 1) {
-    lua.lua_getinfo(L, what, activation)
+    lua.lua_getinfo(L, wanted, activation)
     const implementation = lua.lua_tocfunction(L, -1)
     lua.lua_pop(L, 1)
     if (activation.currentline > 0) {
@@ -52,12 +52,7 @@ export function joinTracebacks(inner: Traceback | undefined, outer: Traceback): 
   }
 }
 
-function functionText(activation: {
-  name: Uint8Array | null
-  what: Uint8Array
-  linedefined: number
-}): string {
-  if (toUnicode(activation.what) === 'main') return 'main chunk'
-  if (activation.name !== null) return `function '${toUnicode(activation.name)}'`
-  return `function defined at line ${activation.linedefined}`
+function functionText({ name, what, linedefined }: Activation): string {
+  if (toUnicode(what) === 'main') return 'main chunk'
+  return name === null ? `function defined at line ${linedefined}` : `function '${toUnicode(name)}'`
 }

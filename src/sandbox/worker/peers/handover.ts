@@ -69,7 +69,7 @@ export function createHandover(settings: HandoverSettings): Handover {
       own.push(handle)
       return { owner: isolate, handle, type: thing.kind, plugin }
     }
-    return { how: withheld === undefined ? { refer } : { refer, withheld }, own }
+    return { how: { refer, withheld }, own }
   }
 
   return {

@@ -17,7 +17,7 @@ export interface Serialization {
   /** What the receiver is to call it by. */
   refer(value: LuaTable | LuaFunction): Reference
   /** What is left out; absent: nothing. */
-  withheld?(value: LuaValue): boolean
+  withheld?: ((value: LuaValue) => boolean) | undefined
 }
 
 /**

@@ -1,19 +1,5 @@
 /** Points in time as calendar fields and text, as C's library has them. Pure but for the local time zone. */
 
-export interface CalendarFields {
-  year: number
-  month: number
-  day: number
-  hour: number
-  min: number
-  sec: number
-  /** 1 is Sunday. */
-  wday: number
-  /** 1 is the first of January. */
-  yday: number
-  isdst: boolean
-}
-
 export interface LocalTime {
   year: number
   month: number
@@ -24,22 +10,19 @@ export interface LocalTime {
   isdst: boolean | undefined
 }
 
-const secondsPerDay = 86_400
-const millisecondsPerDay = secondsPerDay * 1000
+export interface CalendarFields extends LocalTime {
+  /** 1 is Sunday. */
+  wday: number
+  /** 1 is the first of January. */
+  yday: number
+  isdst: boolean
+}
+
+const millisecondsPerDay = 86_400_000
 const dayNames = ['Sunday', 'Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday']
 const monthNames = [
-  'January',
-  'February',
-  'March',
-  'April',
-  'May',
-  'June',
-  'July',
-  'August',
-  'September',
-  'October',
-  'November',
-  'December',
+  ...['January', 'February', 'March', 'April', 'May', 'June'],
+  ...['July', 'August', 'September', 'October', 'November', 'December'],
 ]
 
 /** Minutes that the zone lies behind UTC in winter: the larger of the two offsets of a year. */

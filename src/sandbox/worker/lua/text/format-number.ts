@@ -49,13 +49,8 @@ export function formatInteger(value: number, item: FormatItem): string {
   const integer = BigInt(Math.trunc(value))
   const signed = item.conversion === 'd' || item.conversion === 'i'
   // A negative number without sign is its two's complement of 64 bits.
-  const size = signed
-    ? integer < 0n
-      ? -integer
-      : integer
-    : integer < 0n
-      ? BigInt.asUintN(64, integer)
-      : integer
+  const opposite = signed ? -integer : BigInt.asUintN(64, integer)
+  const size = integer < 0n ? opposite : integer
   const radix = item.conversion === 'o' ? 8 : item.conversion.toLowerCase() === 'x' ? 16 : 10
   let digits = size.toString(radix).padStart(item.precision ?? 1, '0')
   if (item.precision === 0 && size === 0n) digits = ''
