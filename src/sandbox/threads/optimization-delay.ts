@@ -1,4 +1,4 @@
-import { setFlagsFromString } from 'node:v8'
+import { createProcessFlag } from './process-flag.ts'
 
 /**
  * Each worker optimises the Lua machine for itself, and where many plugins are loaded into a few workers that is a fifth of the
@@ -9,24 +9,16 @@ import { setFlagsFromString } from 'node:v8'
  * start with (30 ms more for each), so it is for those that run already.
  */
 const isUseful = process.versions.node.startsWith('20.')
-const flag = 'interrupt-budget'
 /** Bytes of bytecode that a function executes until V8 considers it once more, as it comes with this version. */
 const usual = 66 * 1024
-const delayed = 4 * usual
-
-let delays = 0
+const flag = createProcessFlag(`--interrupt-budget=${4 * usual}`, `--interrupt-budget=${usual}`)
 
 /** V8 optimises later, in all threads, until what is returned is called; again and again does nothing. */
 export function delayOptimization(): () => void {
   let active = isUseful
-  if (active) change(1)
+  if (active) flag.ask()
   return () => {
-    if (active) change(-1)
+    if (active) flag.release()
     active = false
   }
-}
-
-function change(by: 1 | -1): void {
-  delays += by
-  setFlagsFromString(`--${flag}=${delays > 0 ? delayed : usual}`)
 }

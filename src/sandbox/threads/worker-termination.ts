@@ -1,5 +1,5 @@
-import { setFlagsFromString } from 'node:v8'
 import type { Worker } from 'node:worker_threads'
+import { createProcessFlag } from './process-flag.ts'
 
 /**
  * V8 compiles what is hot in threads of its own, and goes on with it while Node takes a worker apart. Such a compilation needs
@@ -18,23 +18,8 @@ import type { Worker } from 'node:worker_threads'
  * the process crashes when a worker marks just then.
  */
 const isNeeded = process.versions.node.startsWith('20.')
-const noTasks = createFlag('--no-incremental-marking-task', '--incremental-marking-task')
-const alwaysDue = createFlag('--stress-incremental-marking', '--no-stress-incremental-marking')
-
-/** A flag of the process that is other than usual while at least one asks for it. */
-function createFlag(other: string, usual: string): { ask(): void; release(): void } {
-  let asking = 0
-  return {
-    ask() {
-      asking += 1
-      if (asking === 1) setFlagsFromString(other)
-    },
-    release() {
-      asking -= 1
-      if (asking === 0) setFlagsFromString(usual)
-    },
-  }
-}
+const noTasks = createProcessFlag('--no-incremental-marking-task', '--incremental-marking-task')
+const alwaysDue = createProcessFlag('--stress-incremental-marking', '--no-stress-incremental-marking')
 
 /** Ends a worker at once, whatever it does; resolves when nothing of it is left. `wasBusy`: it has computed just before. */
 export async function terminateWorker(worker: Worker, { wasBusy }: { wasBusy: boolean }): Promise<void> {
