@@ -202,7 +202,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
         log.warnOnce(`${name}: ${what}`, message, foreignCallers.current)
       }),
     toStored: (value) => toStoredJson(value, byteBudget()),
-    fromJson: (value) => (value === undefined ? undefined : fromJson(runtime, value)),
+    fromJson: (value) => fromJson(runtime, value),
     fromJsonInSteps: (value) => fromJsonInSteps(runtime, value),
     isInitialised: () => isInitialised,
     afterInit: (callback) => void afterInit.push(callback),

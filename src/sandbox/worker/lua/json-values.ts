@@ -137,20 +137,16 @@ function keyText(key: LuaValue | string, copying: Copying): string | undefined {
   return typeof key === 'boolean' ? String(key) : undefined
 }
 
-/** A fresh Lua value. Null is nil, and so an absent key or a hole. Throws `Error` for what is too deep. */
-export function fromJson(runtime: LuaRuntime, json: Json | undefined): LuaValue {
-  return valueOf(runtime, json, 0)
-}
-
-function valueOf(runtime: LuaRuntime, json: Json | undefined, depth: number): LuaValue {
+/** A fresh Lua value. Null is nil, and so an absent key or a hole. Throws `Error` for what is too deep; `depth`: levels above it. */
+export function fromJson(runtime: LuaRuntime, json: Json | undefined, depth = 0): LuaValue {
   if (json === undefined || json === null) return undefined
   if (typeof json === 'string') return toBytes(json)
   if (typeof json !== 'object') return json
   const table = tableOf(runtime, json, depth)
   if (Array.isArray(json)) {
-    for (const [index, item] of json.entries()) table.set(index + 1, valueOf(runtime, item, depth + 1))
+    for (const [index, item] of json.entries()) table.set(index + 1, fromJson(runtime, item, depth + 1))
   } else {
-    for (const [key, item] of Object.entries(json)) table.set(key, valueOf(runtime, item, depth + 1))
+    for (const [key, item] of Object.entries(json)) table.set(key, fromJson(runtime, item, depth + 1))
   }
   return table
 }
@@ -165,23 +161,19 @@ function tableOf(runtime: LuaRuntime, json: Json[] | JsonObject, depth: number):
 /** Values that are made of JSON in about a millisecond. */
 const valuesPerPause = 250
 
-/** The same for what may be large: others have their turn meanwhile. */
-export function fromJsonInSteps(runtime: LuaRuntime, json: Json | undefined): Steps<LuaValue> {
-  return valueOfInSteps(runtime, json, 0, { made: 0 })
-}
-
-function* valueOfInSteps(
+/** The same for what may be large: others have their turn meanwhile. `progress`: values since they had one. */
+export function* fromJsonInSteps(
   runtime: LuaRuntime,
   json: Json | undefined,
-  depth: number,
-  progress: { made: number },
+  depth = 0,
+  progress = { made: 0 },
 ): Steps<LuaValue> {
-  if (typeof json !== 'object' || json === null) return valueOf(runtime, json, depth)
+  if (typeof json !== 'object' || json === null) return fromJson(runtime, json, depth)
   const items = Array.isArray(json) ? json : Object.values(json)
   // Most have a few texts and numbers, which is no work for a generator.
   if (items.length < valuesPerPause && !items.some(isContainer)) {
     progress.made += items.length
-    return valueOf(runtime, json, depth)
+    return fromJson(runtime, json, depth)
   }
   const table = tableOf(runtime, json, depth)
   const names = Array.isArray(json) ? undefined : Object.keys(json)
@@ -192,8 +184,8 @@ function* valueOfInSteps(
       yield pause
     }
     const value = isContainer(item)
-      ? yield* valueOfInSteps(runtime, item, depth + 1, progress)
-      : valueOf(runtime, item, depth + 1)
+      ? yield* fromJsonInSteps(runtime, item, depth + 1, progress)
+      : fromJson(runtime, item, depth + 1)
     table.set(names?.[index] ?? index + 1, value)
   }
   return table
