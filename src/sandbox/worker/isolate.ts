@@ -293,8 +293,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       const serving = Atomics.load(flow, flowCells.serving)
       if (isLoaded) post({ kind: 'overran', isolate, excess, serving })
     },
-    load: () => tasks.start(load()),
-    receive,
+    load: () => turn(() => tasks.start(load())),
+    receive: (message) => turn(() => receive(message)),
     serve,
   }
 }

@@ -72,11 +72,6 @@ function lookOutside(outside: number): void {
   for (const isolate of isolates.values()) isolate.exceeded('memory')
 }
 
-function asTurnOf(isolate: number, task: () => void): void {
-  if (turns === undefined) task()
-  else turns.run(isolate, task)
-}
-
 port.on('message', (message: HostMessage) => {
   switch (message.kind) {
     case 'ping': {
@@ -95,14 +90,12 @@ port.on('message', (message: HostMessage) => {
       outsideLimit = message.outsideBytes
       const isolate = createWorkerIsolate({ message, post, questions, turns, queue, closed })
       isolates.set(number, isolate)
-      asTurnOf(number, () => isolate.load())
+      isolate.load()
       break
     }
-    default: {
-      const isolate = isolates.get(message.isolate)
+    default:
       // One that has ended hears nothing more, and has no turns: an account of them would stay for ever.
-      if (isolate !== undefined) asTurnOf(message.isolate, () => isolate.receive(message))
-    }
+      isolates.get(message.isolate)?.receive(message)
   }
 })
 // The first Lua state takes many times as long as those after it: not at the expense of who shares the worker.
