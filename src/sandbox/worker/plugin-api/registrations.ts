@@ -2,6 +2,7 @@ import type { WorkerLimits } from '../../../schema/worker/worker-protocol.ts'
 import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { ReleaseStage } from '../limits/resource-registry.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
+import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 /** A callback that the plugin has given for what happens later, or again and again. */
@@ -21,6 +22,8 @@ export interface Registrations<T extends Registration> {
   find(number: number): T | undefined
   /** Nothing happens when it is gone already. */
   remove(number: number): void
+  /** Removes it again where what the host is asked for it answers a problem, or throws. Answers the problem. */
+  confirm(number: number, asked: Steps<string | undefined>): Steps<string | undefined>
   /** What Lua gets for it: a function that removes it. */
   unsubscribe(number: number): LuaFunction
 }
@@ -74,6 +77,16 @@ export function createRegistrations<T extends Registration = Registration>(
       return number
     },
     find: (number) => all.get(number)?.registration,
+    *confirm(number, asked) {
+      try {
+        const problem = yield* asked
+        if (problem !== undefined) remove(number)
+        return problem
+      } catch (error) {
+        remove(number)
+        throw error
+      }
+    },
     unsubscribe: (number) =>
       runtime.wrap('unsubscribe', () => {
         remove(number)

@@ -59,16 +59,9 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     // Before the host knows of it: its time may come while the answer is on its way.
     const id = schedules.add(what, { run }, foreignCaller)
     makers.made(foreignCaller, id)
-    let problem: string | undefined
-    try {
-      problem = yield* context.ask({ kind: 'setSchedule', number: id, schedule })
-    } catch (error) {
-      schedules.remove(id)
-      throw error
-    }
-    if (problem === undefined) return id
-    schedules.remove(id)
-    return [undefined, toBytes(`${what}: ${problem}`)]
+    const question = context.ask({ kind: 'setSchedule', number: id, schedule })
+    const problem = yield* schedules.confirm(id, question)
+    return problem === undefined ? id : [undefined, toBytes(`${what}: ${problem}`)]
   }
 
   context.addCallerAwareMethodOfSteps('at', (foreignCaller, ...given) =>

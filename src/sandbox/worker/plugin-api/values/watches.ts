@@ -55,17 +55,9 @@ export function installWatches(context: PluginContext): PluginWatches {
       const what = `${name} of '${text}'`
       const number = watchers.add(what, { of, what, run }, foreignCaller)
       const asked = foreignCaller === undefined ? {} : { foreignCaller }
-      let problem: string | undefined
-      try {
-        problem = yield* context.ask({ kind: 'watch', number, watch, ...asked })
-      } catch (error) {
-        watchers.remove(number)
-        throw error
-      }
-      if (problem !== undefined) {
-        watchers.remove(number)
-        throw new Error(problem)
-      }
+      const question = context.ask({ kind: 'watch', number, watch, ...asked })
+      const problem = yield* watchers.confirm(number, question)
+      if (problem !== undefined) throw new Error(problem)
       return watchers.unsubscribe(number)
     }
   }
