@@ -6,14 +6,7 @@ import { modbusNumbers } from './connections/modbus-numbers.ts'
  * What a plugin finds under which name, by the part that has it: methods of `Plugin`, functions of the other tables, and
  * functions that are globals themselves. A part is made when one of them is used first.
  */
-interface PartNames {
-  readonly Plugin?: readonly string[]
-  readonly Logger?: readonly string[]
-  readonly JSON?: readonly string[]
-  readonly EventBus?: readonly string[]
-  readonly Modbus?: readonly string[]
-  readonly globals?: readonly string[]
-}
+type PartNames = Readonly<Partial<Record<TableName | 'globals', readonly string[]>>>
 
 const parts = {
   plugin: { Plugin: ['new', 'onInit', 'onCleanup', 'getConfig'] },
