@@ -4,7 +4,7 @@ import { controlValueFor } from '../../../../schema/plugin/control-value.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { createMakers, type ForeignCaller, type Makers } from '../../limits/foreign-callers.ts'
+import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import { createWaitingAccounts } from '../../peers/waiting-accounts.ts'
 import { failureOf } from '../../plugin-log.ts'
 import { functionArgument, optionalText, textArgument } from '../../lua/arguments.ts'
@@ -34,16 +34,11 @@ export interface PluginPoints {
 export function installPoints(context: PluginContext): PluginPoints {
   const { entry, resources, clock, limits } = context
   const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
-  const makers: Record<PointKind, Makers<string>> = {
-    sensor: createMakers('sensor'),
-    control: createMakers('control'),
-  }
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
   const waits = createWaitingAccounts(clock.monotonic)
   const kindOf = (kind: PointKind): PointKindSettings => ({
-    ...{ kind, waits, assertWithinRange },
-    makers: makers[kind],
+    ...{ kind, waits, assertWithinRange, makers: createMakers(kind) },
   })
   const kinds = { sensor: kindOf('sensor'), control: kindOf('control') }
   const removalListeners: ((table: LuaTable) => void)[] = []
@@ -79,12 +74,12 @@ export function installPoints(context: PluginContext): PluginPoints {
     const writeLua = kind === 'control' ? functionArgument(kind, 3, setter) : undefined
     const group = points[kind]
     const replaced = group.get(name)
-    makers[kind].check(foreignCaller, name, replaced !== undefined)
+    kinds[kind].makers.check(foreignCaller, name, replaced !== undefined)
     const limit = `${kind}s` as const
     if (replaced === undefined && !limits.hasRoom(limit, group.size, foreignCaller)) {
       throw new Error(`too many ${limit}: a plugin may have ${limits[limit]}`)
     }
-    makers[kind].made(foreignCaller, name)
+    kinds[kind].makers.made(foreignCaller, name)
     replaced?.close()
     const point = new Point(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
     group.set(name, point)
@@ -113,8 +108,8 @@ export function installPoints(context: PluginContext): PluginPoints {
     const name = textArgument(method, 1, id)
     const point = points[kind].get(name)
     if (point === undefined) return false
-    makers[kind].check(foreignCaller, name, true)
-    makers[kind].forget(name)
+    kinds[kind].makers.check(foreignCaller, name, true)
+    kinds[kind].makers.forget(name)
     point.close()
     points[kind].delete(name)
     if (latest.get(name) === point.table) {
@@ -148,7 +143,7 @@ export function installPoints(context: PluginContext): PluginPoints {
       context.send({ kind: 'removeValue', of: kind, id })
     }
     points[kind].clear()
-    makers[kind].clear()
+    kinds[kind].makers.clear()
   }
   resources.add('sensors', { count: () => points.sensor.size, release: () => release('sensor') })
   resources.add('controls', { count: () => points.control.size, release: () => release('control') })
