@@ -1,3 +1,4 @@
+import { byKind } from '../../base/by-kind.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { withCountedDeadline } from '../../base/time/starvation.ts'
 import { cutText, cutTexts } from '../../base/text/cut-text.ts'
@@ -114,42 +115,23 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     },
     refuseUse: (plugin) => services.refuseUse(plugin),
   })
-  function receive(message: Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>): void {
-    switch (message.kind) {
-      case 'loaded':
-        loaded.resolve(undefined)
-        break
-      case 'loadFailed': {
-        life.released = true
-        const { message: text, traceback } = cutTexts(message.failure)
-        void isolateEnd.end(new IsolateError(message.code, text, traceback))
-        break
-      }
-      case 'overran':
-        isolateEnd.overran(message)
-        break
-      case 'controlAnswered':
-        controlRequests.answered(message.request, withShortMessage(message.outcome))
-        break
-      case 'hookAnswered':
-        hookRequests.answered(message.request, message.outcome)
-        break
-      case 'unloaded':
-        isolateEnd.unloaded(message.resources)
-        break
-      case 'callAnswered':
-        pluginCalls.answered(number, message.call, withShortMessage(message.outcome))
-        break
-      case 'linkedAnswer': {
-        const { caller, number: asked, outcome } = message
-        pluginCalls.answeredOnLink(number, caller, asked, withShortMessage(outcome))
-        break
-      }
-      case 'release':
-        pluginCalls.release(number, message.releases)
-        break
-    }
-  }
+
+  const receive = byKind<Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>>({
+    loaded: () => loaded.resolve(undefined),
+    loadFailed({ code, failure }) {
+      life.released = true
+      const { message, traceback } = cutTexts(failure)
+      void isolateEnd.end(new IsolateError(code, message, traceback))
+    },
+    overran: isolateEnd.overran,
+    controlAnswered: ({ request, outcome }) => controlRequests.answered(request, withShortMessage(outcome)),
+    hookAnswered: ({ request, outcome }) => hookRequests.answered(request, outcome),
+    unloaded: ({ resources }) => isolateEnd.unloaded(resources),
+    callAnswered: ({ call, outcome }) => pluginCalls.answered(number, call, withShortMessage(outcome)),
+    linkedAnswer: ({ caller, number: asked, outcome }) =>
+      pluginCalls.answeredOnLink(number, caller, asked, withShortMessage(outcome)),
+    release: ({ releases }) => pluginCalls.release(number, releases),
+  })
 
   /** What comes after a batch has to wait until the batch is done. */
   function queue(task: () => void): void {

@@ -1,5 +1,6 @@
+import { byKind } from '../../base/by-kind.ts'
 import { messageOf } from '../../base/problem.ts'
-import type { Answer, Question, QuestionKind, QuestionOf } from '../../schema/worker/question.ts'
+import type { Answer, Question } from '../../schema/worker/question.ts'
 import type { Reply } from '../calls/pending-requests.ts'
 import type { PluginCalls } from '../calls/plugin-calls.ts'
 import type { IsolateServices } from '../isolate.ts'
@@ -36,8 +37,7 @@ export function createQuestionAnswers(
     reply.succeed(undefined)
   }
 
-  type Give<K extends QuestionKind> = (question: QuestionOf<K>, reply: Reply) => void
-  const givers: { [K in QuestionKind]: Give<K> } = {
+  const give = byKind<Question, [Reply]>({
     lookUpObject: ({ fullPath, foreignCaller }, reply) =>
       reply.succeed(services.lookUpObject(fullPath, foreignCaller)),
     refuseForeignCall: ({ foreignCaller, permission, value }, reply) =>
@@ -52,11 +52,10 @@ export function createQuestionAnswers(
     hookAddress: ({ hook }, reply) => later(services.hookAddress(hook), reply),
     callPlugin: (question, reply) => pluginCalls.call(isolate, question, reply),
     handOver: ({ to, references }, reply) => pluginCalls.handOver(isolate, to, references, reply),
-  }
+  })
 
   return (question, reply) => {
     try {
-      const give = givers[question.kind] as Give<QuestionKind>
       give(question, reply)
     } catch (error) {
       reply.fail(messageOf(error))

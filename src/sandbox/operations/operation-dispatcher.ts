@@ -1,3 +1,4 @@
+import { byKind } from '../../base/by-kind.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -92,7 +93,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
-  const performers: { [K in Operation['kind']]: (operation: Extract<Operation, { kind: K }>) => void } = {
+  const perform = byKind<Operation>({
     limitReached: ({ limit }) => limitReached(limit),
     resources({ resources }) {
       dispatcher.resources = resources
@@ -119,7 +120,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     removeSchedule: ({ schedule }) => services.removeSchedule(schedule),
     unwatch: ({ watch }) => services.unwatch(watch),
     setKeyValue: ({ key, entry }) => services.setKeyValue(key, entry),
-  }
+  })
 
   function serve(operation: Operation): void {
     if (!kept.admit(operation)) {
@@ -131,7 +132,6 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       return
     }
     try {
-      const perform = performers[operation.kind] as (operation: Operation) => void
       perform(operation)
     } catch (error) {
       const { kind } = operation

@@ -1,3 +1,4 @@
+import { byKind } from '../../base/by-kind.ts'
 import type { Redactor } from '../../base/log/redaction.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Inbox } from './inbox.ts'
@@ -82,45 +83,33 @@ export function createIsolateMessages(settings: IsolateMessagesSettings): Isolat
         })
       }
     },
-    receive(message) {
-      switch (message.kind) {
-        case 'deliver':
-          inbox.add(deliveryOf(message.frames))
-          tasks.schedule()
-          break
-        case 'setControl':
-          tasks.start(answer(message.request, part('points').setControl(message.id, message.value)))
-          break
-        case 'setExposed':
-          tasks.start(
-            answer(message.request, part('exposures').set(message.id, message.feature, message.value)),
-          )
-          break
-        case 'hook':
-          part('httpHandlers').begin(message.request)
-          tasks.start(part('httpHandlers').take(message.request, message.handler, message.hook))
-          break
-        case 'hookEnded':
-          part('httpHandlers').giveUp(message.request)
-          break
-        case 'result':
-          later(() => calls.receive(message.number, message.answer))
-          break
-        case 'unload':
-          isUnloading = true
-          inbox.close()
-          calls.giveUp()
-          tasks.startLast(unload())
-          break
-        case 'abandon':
-          // Nobody takes what is still to be sent.
-          outbox.close()
-          leave()
-          break
-        case 'credit':
-          outbox.schedule()
-          break
-      }
-    },
+    receive: byKind<DeliveredMessage>({
+      deliver({ frames }) {
+        inbox.add(deliveryOf(frames))
+        tasks.schedule()
+      },
+      setControl: ({ request, id, value }) =>
+        tasks.start(answer(request, part('points').setControl(id, value))),
+      setExposed: ({ request, id, feature, value }) =>
+        tasks.start(answer(request, part('exposures').set(id, feature, value))),
+      hook({ request, handler, hook }) {
+        part('httpHandlers').begin(request)
+        tasks.start(part('httpHandlers').take(request, handler, hook))
+      },
+      hookEnded: ({ request }) => part('httpHandlers').giveUp(request),
+      result: ({ number, answer: given }) => later(() => calls.receive(number, given)),
+      unload() {
+        isUnloading = true
+        inbox.close()
+        calls.giveUp()
+        tasks.startLast(unload())
+      },
+      abandon() {
+        // Nobody takes what is still to be sent.
+        outbox.close()
+        leave()
+      },
+      credit: () => outbox.schedule(),
+    }),
   }
 }
