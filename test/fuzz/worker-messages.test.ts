@@ -514,8 +514,10 @@ test('a line of a log is as long as a person reads, however long its worker make
 /** A worker may always say that its plugin has ended, or has to go elsewhere: that is no attack on anybody else. */
 function endsThePlugin(value: unknown): boolean {
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false
-  if (value.kind === 'overran')
-    return ['memory', 'time'].includes(String((value as { excess?: unknown }).excess))
+  if (value.kind === 'overran') {
+    const { excess } = value as { excess?: unknown }
+    return excess === 'memory' || excess === 'time'
+  }
   return value.kind === 'unloaded' || value.kind === 'loadFailed'
 }
 
