@@ -38,34 +38,14 @@ export function format({ stringLimit }: LibraryContext): RawFunction {
 }
 
 function convert(L: LuaState, item: FormatItem, argument: number): Uint8Array {
-  switch (item.conversion) {
-    case 'd':
-    case 'i':
-    case 'u':
-    case 'x':
-    case 'X':
-    case 'o':
-      return fromLatin1(formatInteger(auxiliary.luaL_checknumber(L, argument), item))
-    case 'c': {
-      const character = String.fromCharCode(Math.trunc(auxiliary.luaL_checknumber(L, argument)) & 0xff)
-      return fromLatin1(padText(character, item))
-    }
-    case 'a':
-    case 'A':
-    case 'e':
-    case 'E':
-    case 'f':
-    case 'F':
-    case 'g':
-    case 'G':
-      return fromLatin1(formatFloat(auxiliary.luaL_checknumber(L, argument), item))
-    case 's':
-      return string(L, item, argument)
-    case 'q':
-      return literal(L, argument)
-    default:
-      throw new LuaFailure(`invalid option '%${item.conversion}' to 'format'`)
-  }
+  const { conversion } = item
+  if (conversion === 's') return string(L, item, argument)
+  if (conversion === 'q') return literal(L, argument)
+  if (!'diuxXocaAeEfFgG'.includes(conversion))
+    throw new LuaFailure(`invalid option '%${conversion}' to 'format'`)
+  const value = auxiliary.luaL_checknumber(L, argument)
+  if (conversion === 'c') return fromLatin1(padText(String.fromCharCode(Math.trunc(value) & 0xff), item))
+  return fromLatin1('diuxXo'.includes(conversion) ? formatInteger(value, item) : formatFloat(value, item))
 }
 
 function string(L: LuaState, item: FormatItem, argument: number): Uint8Array {
