@@ -166,11 +166,6 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     await end(error)
   }
 
-  /** Who wants what the plugin did when its worker died. A neighbour's end is nobody's doing here. */
-  function foreignCallerToBlame({ code }: IsolateError): Peer | undefined {
-    return code === 'neighbour_ended' ? undefined : pluginCalls.servedBy(number)
-  }
-
   function reportLeftovers(resources: Resources): void {
     dispatcher.resources = resources
     if (Object.values(resources).some((count) => count > 0)) {
@@ -197,7 +192,9 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
       else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
     },
     died(error) {
-      const foreignCaller = unloading === undefined ? foreignCallerToBlame(error) : undefined
+      // A neighbour's end is not the doing of who wants what this one did just then.
+      const mayBeBlamed = unloading === undefined && error.code !== 'neighbour_ended'
+      const foreignCaller = mayBeBlamed ? pluginCalls.servedBy(number) : undefined
       if (foreignCaller !== undefined) {
         charge(foreignCaller, error, (reason) => void end(reason))
         return

@@ -107,7 +107,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     worker: slot.worker,
     post: (message, transfer) => slot.postUrgent(message, transfer),
     signal: slot.signal,
-    isLimited: isLimited(limits),
+    isLimited: [limits.operationsPerSecond, limits.bytesPerSecond].some(Number.isFinite),
     serving: () => flow.serving(),
     charged(victim, { code }) {
       const message = `it ended ${victim}, which served its call (${code})`
@@ -231,9 +231,4 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
 /** What a worker says went wrong is shown to people, and handed on to other plugins. */
 function withShortMessage<T extends { ok: true } | { ok: false; message: string }>(outcome: T): T {
   return outcome.ok ? outcome : { ...outcome, message: cutText(outcome.message) }
-}
-
-/** Whether the owner has set a limit to what the plugin may ask for. */
-function isLimited({ operationsPerSecond, bytesPerSecond }: SandboxLimits): boolean {
-  return Number.isFinite(operationsPerSecond) || Number.isFinite(bytesPerSecond)
 }
