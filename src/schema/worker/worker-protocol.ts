@@ -209,6 +209,8 @@ export type UrgentMessage =
   /** What came of a call on a link, after all that the callee has sent before. */
   | { kind: 'linkedAnswer'; isolate: number; peer: number; number: number; outcome: PluginCallOutcome }
 
+export type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
+
 /** One end of a link between two workers. */
 export interface LinkSetup {
   kind: 'link'

@@ -4,12 +4,11 @@ import type { LinkMessage } from '../../../schema/worker/call-frames.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit, instanceHandle } from '../../../schema/worker/plugin-call-limits.ts'
 import type { Question } from '../../../schema/worker/question.ts'
-import type { UrgentMessage, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'
+import type { AnswerMessage, UrgentMessage, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'
 import { createLinkEnd, type LinkEnd } from './link-end.ts'
 import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import type { ReceivedCall } from './local-calls.ts'
 
-type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
 /** What the host says of links. */
 export type LinkNotice = Extract<UrgentMessage, { kind: 'link' | 'unlink' | 'linkedAnswer' }>
 

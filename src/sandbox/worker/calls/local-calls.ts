@@ -1,14 +1,11 @@
 import { cutText } from '../../../base/text/cut-text.ts'
 import type { PluginCall, PluginCallOutcome, Reference } from '../../../schema/worker/plugin-call.ts'
-import type { UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
+import type { AnswerMessage, UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
 import type { Question } from '../../../schema/worker/question.ts'
 import type { Link } from './linked-calls.ts'
 
-type CallMessage = Extract<UrgentMessage, { kind: 'call' }>
-type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
-
 /** A call that another plugin makes: through the host, or from within this worker. */
-export interface ReceivedCall extends CallMessage {
+export interface ReceivedCall extends Extract<UrgentMessage, { kind: 'call' }> {
   /** The isolate that calls, when it does not call through the host; the number of the call is negative then. */
   callerIsolate?: number
   /** On what it has come from another worker, and the caller's number for it. */

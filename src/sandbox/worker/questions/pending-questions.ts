@@ -1,9 +1,7 @@
 import { evictOldest } from '../../../base/evict-oldest.ts'
 import type { Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import type { Answer, QuestionKind } from '../../../schema/worker/question.ts'
-import type { UrgentMessage } from '../../../schema/worker/worker-protocol.ts'
-
-type AnswerMessage = Extract<UrgentMessage, { kind: 'answer' }>
+import type { AnswerMessage } from '../../../schema/worker/worker-protocol.ts'
 
 /** There was no answer within so many milliseconds, or the worker is not the asker's alone and it gave up. */
 export class NoAnswer extends Error {
