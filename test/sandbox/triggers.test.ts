@@ -149,6 +149,18 @@ test('§17 what the host refuses to a watcher is an error', () =>
     },
   ))
 
+test('§17 a schedule that the host fails to set up is an error, and holds nothing', () =>
+  withPlugin(
+    pluginSource(`plugin:on("go", function() print(pcall(plugin.cron, plugin, "* * * * *", print)) end)`),
+    async ({ recorder, isolate }) => {
+      recorder.services.setSchedule = () => Promise.reject(new Error('no room on the disk'))
+      isolate.deliverEvent('go', json())
+      assert.match(await recorder.logged('false'), /no room on the disk/)
+      await recorder.until(() => recorder.named('removeSchedule').length === 1 || undefined)
+      await recorder.until(() => isolate.resources().schedules === 0 || undefined)
+    },
+  ))
+
 test('§6 a listener with * for a part hears all such events, once each, with name and emitter', () =>
   withPlugin(
     pluginSource(`
