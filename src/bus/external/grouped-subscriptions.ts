@@ -17,7 +17,7 @@ interface Request {
   asking: readonly InboxEntry[]
 }
 
-/** Identifiers kept for one filter: an answer to an older request than these has long arrived. */
+/** Identifiers kept for one filter, although nobody waits for what comes with them: it may still be on its way. */
 const requestsKept = 8
 
 /** What the host has subscribed to at another broker, over connections that come and go. */
@@ -48,10 +48,21 @@ export function createGroupedSubscriptions(
     const identifier = nextIdentifier++
     requests.set(identifier, { group, asking })
     group.requests.push(identifier)
-    for (const old of group.requests.splice(0, group.requests.length - requestsKept)) requests.delete(old)
+    forgetOld(group)
     const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
     client.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
       if (connection?.client === client && error) refused(group.filter, error)
+    })
+  }
+
+  /** Nobody knows when all that was retained has come to whoever has asked: their requests stay for as long as they do. */
+  function forgetOld(group: Group): void {
+    const firstKept = group.requests.length - requestsKept
+    group.requests = group.requests.filter((identifier, index) => {
+      const asking = requests.get(identifier)?.asking ?? []
+      const isKept = index >= firstKept || asking.some((member) => group.members.has(member))
+      if (!isKept) requests.delete(identifier)
+      return isKept
     })
   }
 
