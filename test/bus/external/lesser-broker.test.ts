@@ -3,7 +3,15 @@ import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
-import { collect, connect, createRecordingLogger, lines, startExternalBus, textOf } from '../bus-fixture.ts'
+import {
+  collect,
+  collectFromBus,
+  connect,
+  createRecordingLogger,
+  lines,
+  startExternalBus,
+  textOf,
+} from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** Brokers elsewhere that do not take all that there is in MQTT, and say so. */
@@ -111,6 +119,18 @@ test('What it hands on of a shared subscription reaches whoever has it', async (
   assert.equal(await heard, 'jobs/1 x')
 })
 
+test('A message that a broker of MQTT 5 sends once for several filters reaches whoever has one of them', async (context) => {
+  // Of what the broker sends: a topic, the numbers of the second and third subscription of the host, and a payload.
+  const message = [0, 3, ...Buffer.from('a/b'), 4, 0x0b, 2, 0x0b, 3, ...Buffer.from('x')]
+  const url = await startSmallBroker(context, [], (bytes, socket) => {
+    if (bytes.includes('a/#')) socket.write(Buffer.from([0x30, message.length, ...message]))
+  })
+  const bus = await startExternalBus(context, url)
+  const [exact, wide] = [await collectFromBus(bus, 'a/b'), await collectFromBus(bus, 'a/#')]
+  assert.deepEqual((await exact.take(1)).map(textOf), ['a/b x'])
+  assert.deepEqual((await wide.take(1)).map(textOf), ['a/b x'])
+})
+
 for (const { words, reason } of [
   { words: '', reason: 'it has hung up: Not authorized' },
   { words: 'no topic of yours', reason: 'it has hung up: Not authorized (no topic of yours)' },
@@ -123,6 +143,12 @@ for (const { words, reason } of [
     const logger = createRecordingLogger()
     const bus = await startExternalBus(context, url, { logger })
     await until('the end of the connection', async () => bus.fault !== undefined)
-    const told = logger.lines.find(({ message }) => message === 'The MQTT broker is gone')
-    assert.deepEqual([told?.fields?.reason, bus.fault], [reason, reason])
+    // Nor is it said to have refused what it had not answered.
+    assert.deepEqual(
+      logger.lines
+        .filter(({ level }) => level !== 'info')
+        .map(({ message, fields }) => [message, fields?.reason]),
+      [['The MQTT broker is gone', reason]],
+    )
+    assert.equal(bus.fault, reason)
   })

@@ -3,7 +3,8 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import { createRecordingLogger, startExternalBus } from '../bus-fixture.ts'
+import { until } from '../../helpers/until.ts'
+import { createRecordingLogger, startBus, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 test(
@@ -29,3 +30,19 @@ test(
     )
   },
 )
+
+test('Each filter that the broker forbids is in the log, with what it says', async (context) => {
+  // Nobody gets what is below `$SYS` from a built-in broker.
+  const broker = await startBus(context, { root: 'elsewhere' })
+  const logger = createRecordingLogger()
+  const bus = await startExternalBus(context, broker.url, { logger })
+  const forbidden = ['$SYS/#', '$SYS/broker/uptime']
+  for (const filter of [...forbidden, 'own/#', '$SYS/#']) await bus.subscribe(filter, () => undefined)
+  const refusals = () =>
+    logger.lines.filter(({ message }) => message === 'The MQTT broker refused a subscription')
+  await until('the refusals', async () => refusals().length >= forbidden.length)
+  assert.deepEqual(
+    refusals().map(({ fields }) => fields),
+    forbidden.map((filter) => ({ filter, reason: 'Subscribe error: Unspecified error' })),
+  )
+})
