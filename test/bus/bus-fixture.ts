@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { TestContext } from 'node:test'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
-import { systemClock } from '../../src/base/time/clock.ts'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { problemDocument } from '../../src/base/problem.ts'
 import { type LogFields, type Logger, silentLogger } from '../../src/base/log/log.ts'
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
@@ -35,6 +35,20 @@ export async function startExternalBus(
   context.after(() => bus.close())
   await bus.start()
   return bus
+}
+
+/** A clock whose waits of just so many milliseconds are over when the test says so: `late` has what is called then. */
+export function lateClock(delay: number) {
+  const late = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== delay) return systemClock.schedule(milliseconds, callback)
+      late.add(callback)
+      return { cancel: () => void late.delete(callback) }
+    },
+  }
+  return { clock, late }
 }
 
 /** A connected client, ended after the test. It does not reconnect: a cut-off must be seen. */

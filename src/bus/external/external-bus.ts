@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { IConnackPacket, MqttClient } from 'mqtt'
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import { waitAtMost } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
@@ -27,7 +27,7 @@ import { createWarner } from '../../base/log/warning.ts'
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
 const startTimeout = 5_000
 /** Milliseconds at the end for what is still waiting, and for the last word. */
-const closingTimeout = 2_000
+export const closingTimeout = 2_000
 /** Messages under way at a time, unless the broker allows fewer. */
 const defaultWindow = 1_000
 export interface ExternalBusSettings {
@@ -196,14 +196,16 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     onFirstAttempt()
     const last = connection.client
     if (last !== undefined && maySpeak()) {
-      const said = new Promise<void>((resolve) => {
-        endFarewell = resolve
+      const said = new Promise<boolean>((resolve) => {
+        endFarewell = () => resolve(false)
         const payload = Buffer.from('offline')
-        queue.push({ topic: statusTopic, payload, qos: 1, retain: true }, resolve)
+        queue.push({ topic: statusTopic, payload, qos: 1, retain: true }, () => resolve(true))
       })
-      await waitAtMost(clock, closingTimeout, said)
-      const gone = last.endAsync(false)
-      await waitAtMost(clock, closingTimeout, gone)
+      const isSaid = await withDeadline(clock, closingTimeout, said, () => new Error('late')).catch(
+        () => false,
+      )
+      // Otherwise the broker says it, unless the connection ends in good order.
+      if (isSaid) await waitAtMost(clock, closingTimeout, last.endAsync(false))
     }
     connection.close()
     subscriptions.close()

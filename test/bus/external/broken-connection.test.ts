@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
+import { closingTimeout } from '../../../src/bus/external/external-bus.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { collect, connect, createRecordingLogger, startExternalBus } from '../bus-fixture.ts'
+import { collect, connect, createRecordingLogger, lateClock, startExternalBus } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** What becomes of messages that are under way to another broker when the connection ends. */
@@ -50,5 +51,30 @@ test(
       logger.lines.filter(({ message }) => message === 'The MQTT broker refused a message'),
       [],
     )
+  },
+)
+
+test(
+  'A host whose last word has not reached the broker in time leaves it to the broker to say that it is gone',
+  options,
+  async (context) => {
+    const mosquitto = await startMosquitto(context)
+    const way = await createTcpProxy(context, mosquitto.url)
+    const { clock, late } = lateClock(closingTimeout)
+    const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, { clock })
+    const witness = await connect(context, mosquitto.url)
+    const statuses = collect(witness)
+    await witness.subscribeAsync('host/status', { qos: 1 })
+    await statuses.take(1)
+    way.hold()
+    // More than the broker takes without an acknowledgement: the last word waits behind them.
+    for (let number = 0; number < 100; number += 1)
+      await bus.publish('count/many', String(number), { qos: 1 })
+    const closed = bus.close()
+    const [isLate] = await until('the wait for the last word', async () => late.size > 0 && late)
+    isLate?.()
+    way.pass()
+    await closed
+    await until('its end', async () => statuses.all.at(-1)?.text === 'offline')
   },
 )

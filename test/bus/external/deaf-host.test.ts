@@ -2,26 +2,18 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { echoTime } from '../../../src/bus/external/host-status.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { collectFromBus, createRecordingLogger, startBus, startExternalBus, textOf } from '../bus-fixture.ts'
+import {
+  collectFromBus,
+  createRecordingLogger,
+  lateClock,
+  startBus,
+  startExternalBus,
+  textOf,
+} from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
-
-/** A clock whose wait for what comes back is over when the test says so. */
-function lateClock() {
-  const late = new Set<() => void>()
-  const clock: Clock = {
-    ...systemClock,
-    schedule(milliseconds, callback) {
-      if (milliseconds !== echoTime) return systemClock.schedule(milliseconds, callback)
-      late.add(callback)
-      return { cancel: () => void late.delete(callback) }
-    },
-  }
-  return { clock, late }
-}
 
 for (const [rights, isDeaf] of [
   ['write', true],
@@ -38,7 +30,7 @@ for (const [rights, isDeaf] of [
         ...['user root', 'allow_anonymous true', `acl_file ${acl}`],
       ])
       const logger = createRecordingLogger()
-      const { clock, late } = lateClock()
+      const { clock, late } = lateClock(echoTime)
       const url = mosquitto.url.replace('//', '//lupine:word@')
       const bus = await startExternalBus(context, url, { logger, clock })
       // What the broker answers to this comes after all that it had to hand on before.
@@ -60,7 +52,7 @@ for (const [root, isHeard] of [
   test(`A host with the root ${root} at the built-in broker of another host (host) is ${isHeard ? 'heard there, and warned of nothing' : 'told that it is not heard there, and what it needs'}`, async (context) => {
     const broker = await startBus(context)
     const logger = createRecordingLogger()
-    const { clock, late } = lateClock()
+    const { clock, late } = lateClock(echoTime)
     const bus = await startExternalBus(context, broker.url, { root, logger, clock })
     // What came back ends the wait; where nothing does, the wait is over when the broker has had time for it.
     if (isHeard) await until('what the host says of itself', () => Promise.resolve(late.size === 0))
@@ -74,7 +66,7 @@ for (const [root, isHeard] of [
 test('A host that may not speak for itself says nothing of itself, and waits for nothing to come back', async (context) => {
   const broker = await startBus(context)
   const said = await collectFromBus(broker, 'other/#')
-  const { clock, late } = lateClock()
+  const { clock, late } = lateClock(echoTime)
   const session = { clientId: () => 'other', permit: (publisher?: string) => () => publisher !== undefined }
   const bus = await startExternalBus(context, broker.url, { root: 'other', clock, session })
   await bus.publish('other/plugin', '1', { publisher: '@x/a' })
