@@ -29,11 +29,10 @@ export function createBrokerClient(
     keepalive: keepaliveSeconds,
     connectTimeout,
     reconnectPeriod: 0,
-    resubscribe: false,
-    queueQoSZero: false,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
-    ...(protocolVersion === 5 ? { properties: { maximumPacketSize: packetBytesLimit } } : {}),
+    // In MQTT 3.1.1 there is no place for it, and it is not sent.
+    properties: { maximumPacketSize: packetBytesLimit },
   })
 }
 
@@ -42,7 +41,9 @@ export function createBrokerClient(
  * is worth a try, as nobody answers at the address.
  */
 export function versionAfter(version: ProtocolVersion, reason: unknown): ProtocolVersion | undefined {
-  if (systemErrorCode(reason) !== undefined) return undefined
+  const code = systemErrorCode(reason)
+  // It hangs up like that, too, when it has not read all of what it does not understand.
+  if (code !== undefined && code !== 'ECONNRESET') return undefined
   return version === preferredVersion ? commonVersion : preferredVersion
 }
 

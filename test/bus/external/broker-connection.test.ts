@@ -7,21 +7,31 @@ import { freePort } from '../../helpers/free-port.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 
-/** What somebody connects with, as far as a broker may refuse it. */
+/** What somebody connects with, as far as a broker may refuse it, or go by it later. */
 interface Wanted {
   version: number
+  /** Nothing is kept of the connection before, nor for the next one. */
+  clean: boolean
   qos: number
   retain: boolean
+  /** Bytes of a packet that it takes, in MQTT 5. */
+  largest: number | undefined
 }
 
 /** Of a CONNECT with a will. */
 function wantedIn(packet: Buffer): Wanted {
-  const [version = 0, flags = 0] = packet.subarray(packet.indexOf('MQTT') + 4)
-  return { version, qos: (flags >> 3) & 3, retain: (flags & 0x20) !== 0 }
+  const start = packet.indexOf('MQTT') + 4
+  const [version = 0, flags = 0] = packet.subarray(start)
+  // Behind how long it may be silent, and how long its properties are.
+  const largest = version === 5 && packet[start + 5] === 0x27 ? packet.readUInt32BE(start + 6) : undefined
+  return { version, clean: (flags & 2) !== 0, qos: (flags >> 3) & 3, retain: (flags & 0x20) !== 0, largest }
 }
 
-/** A connection to a broker that is there or not, as the test says. `answer`: the reason code for who connects; 0: taken. */
-async function createStage(context: TestContext, answer: (wanted: Wanted) => number = () => 0) {
+/** The reason code for who connects, 0: taken; or it hangs up. */
+type Answer = number | 'ends' | 'resets'
+
+/** A connection to a broker that is there or not, as the test says. */
+async function createStage(context: TestContext, answer: (wanted: Wanted) => Answer = () => 0) {
   const port = await freePort()
   const clock = createManualClock()
   const sockets = new Set<Socket>()
@@ -32,13 +42,20 @@ async function createStage(context: TestContext, answer: (wanted: Wanted) => num
       const wanted = wantedIn(packet)
       asked.push(wanted)
       const code = answer(wanted)
-      socket.write(Buffer.from(wanted.version === 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code]))
+      if (code === 'ends') socket.end()
+      else if (code === 'resets') socket.resetAndDestroy()
+      else socket.write(Buffer.from(wanted.version === 5 ? [0x20, 3, 0, code, 0] : [0x20, 2, 0, code]))
     })
   })
   const asked: Wanted[] = []
+  let attempts = 0
   const ends: boolean[] = []
   const connection = createBrokerConnection({
-    ...{ url: `mqtt://127.0.0.1:${port}`, clock, random: () => 0, clientId: () => 'test' },
+    ...{ url: `mqtt://127.0.0.1:${port}`, clock, random: () => 0 },
+    clientId() {
+      attempts += 1
+      return 'test'
+    },
     will: { topic: 'status', payload: Buffer.from('offline'), qos: 1, retain: true },
     opened: () => undefined,
     message: () => undefined,
@@ -64,12 +81,13 @@ async function createStage(context: TestContext, answer: (wanted: Wanted) => num
       }
       return waitingAfter(milliseconds - 1) === 1 && waitingAfter(1) === 0
     },
+    attempts: () => attempts,
     ended: (count: number) => until('the end', async () => ends.length === count),
   }
 }
 
 test('attempts to reach a broker come later each time, and soon again once a connection has held for a while', async (context) => {
-  const { clock, connection, ends, hangUp, appear, isConnected, comesAfter, ended } =
+  const { clock, connection, ends, hangUp, appear, isConnected, comesAfter, attempts, ended } =
     await createStage(context)
   connection.renew()
   for (const [failed, delay] of [500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
@@ -77,6 +95,7 @@ test('attempts to reach a broker come later each time, and soon again once a con
     assert.equal(await comesAfter(delay), true, `attempt after ${delay} ms`)
   }
   await ended(9)
+  assert.equal(attempts(), 9, 'nobody who is not there is asked with another version')
   await appear()
   assert.equal(await comesAfter(30_000), true)
   await isConnected()
@@ -116,11 +135,11 @@ test('a broker that was lost is asked for all again: there may be another one in
     context,
     (wanted) => answer(wanted),
   )
-  const all: Wanted = { version: 5, qos: 1, retain: true }
+  const all: Wanted = { version: 5, clean: true, qos: 1, retain: true, largest: 2_097_152 }
   await appear()
   connection.renew()
   await isConnected()
-  assert.deepEqual(asked.splice(0), [all, { ...all, version: 4 }])
+  assert.deepEqual(asked.splice(0), [all, { ...all, version: 4, largest: undefined }])
 
   answer = ({ qos, retain }) => (retain ? 0x9a : qos > 0 ? 0x9b : 0)
   for (const count of [1, 2]) {
@@ -133,3 +152,14 @@ test('a broker that was lost is asked for all again: there may be another one in
     assert.deepEqual(asked.splice(0), [all, withoutRetain, { ...withoutRetain, qos: 0 }])
   }
 })
+
+for (const reset of [false, true])
+  test(`a broker that hangs up on MQTT 5 ${reset ? 'before it has read all of it' : 'without a word'} is asked with 3.1.1 at once`, async (context) => {
+    const { connection, asked, ends, appear, isConnected } = await createStage(context, ({ version }) =>
+      version === 4 ? 0 : reset ? 'resets' : 'ends',
+    )
+    await appear()
+    connection.renew()
+    await isConnected()
+    assert.deepEqual([asked.map(({ version }) => version), ends], [[5, 4], []])
+  })
