@@ -243,7 +243,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     deliver,
     settled: () => queue.settled(),
     causedBy: (_cause, task) => task(),
-    congested: () => (connection.client === undefined ? undefined : queue.congested()) ?? inbox.congested(),
+    congested: () => queue.congested() ?? inbox.congested(),
     mayBeRetainedBy: () => true,
     retainedTopics: () => [],
     retainedByPlugins: () => [],

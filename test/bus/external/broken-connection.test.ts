@@ -55,6 +55,32 @@ test(
 )
 
 test(
+  'Who publishes more than a slow broker takes is asked to wait until it has caught up, and for none that is gone',
+  options,
+  async (context) => {
+    const { way, bus } = await createStage(context)
+    const send = bus.prepare('many')
+    function congest(): Promise<void> {
+      way.hold()
+      for (let number = 0; number < 2_100; number += 1) send(Buffer.from('x'), { qos: 1, retain: false })
+      const caughtUp = bus.congested()
+      assert.ok(caughtUp !== undefined)
+      return caughtUp
+    }
+    await until('the connection', async () => bus.connected)
+    assert.equal(bus.congested(), undefined)
+    const caughtUp = congest()
+    way.pass()
+    await caughtUp
+    assert.equal(bus.congested(), undefined)
+    const givenUp = congest()
+    way.refuse()
+    await givenUp
+    assert.deepEqual([bus.connected, bus.congested()], [false, undefined])
+  },
+)
+
+test(
   'A host whose last word has not reached the broker in time leaves it to the broker to say that it is gone',
   options,
   async (context) => {

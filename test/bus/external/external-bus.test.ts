@@ -158,6 +158,7 @@ test(
     await mosquitto.kill()
     // What is written to a connection that is already dead is lost with QoS 0, as it may be.
     await until('the end of the connection', async () => !bus.connected)
+    assert.notEqual(bus.fault, undefined)
     const expected = ['news/0 before']
     for (let number = 1; number <= 200; number += 1) {
       expected.push(`news/${number} waiting`)
@@ -168,7 +169,7 @@ test(
     }
     await mosquitto.start()
     await reconnected
-    assert.equal(bus.connected, true)
+    assert.deepEqual([bus.connected, bus.fault], [true, undefined])
     assert.deepEqual((await atHost.take(201)).map(textOf), expected)
   },
 )
