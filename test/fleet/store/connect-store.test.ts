@@ -141,6 +141,44 @@ test('a store that lets anybody in is taken on this machine only', () => {
   assert.equal(openStoreFault(far, { tls_verify: true }), undefined)
 })
 
+test('a store that lets anybody in is not used at an address that is not of this machine alone, and one with a login is', async (context) => {
+  const open = await startStore(context)
+  const anywhere = ({ url }: { url: string }): string => url.replace('127.0.0.1', '0.0.0.0')
+  await assert.rejects(use(context, { servers: [anywhere(open)] }), refused(/ lets anybody in\. /))
+  const closed = await startStore(context, { lines: [login] })
+  const passwordFile = await fileWith(context, 'lupine:pass:word')
+  await use(context, { servers: [anywhere(closed)], passwordFile })
+})
+
+test('a store that refuses the login for a while, as somebody changes it there, is connected again when it takes it', async (context) => {
+  const lines = [login]
+  const server = await startStore(context, { lines })
+  const passwordFile = await fileWith(context, 'lupine:pass:word')
+  const connection = await connectStore({ servers: [server.url], name: 'test', passwordFile })
+  const seen: string[] = []
+  const follow = async (): Promise<void> => {
+    for await (const { type } of connection.status()) seen.push(type)
+  }
+  const followed = follow()
+  const attempts = (): number => seen.filter((type) => type === 'reconnecting').length
+  try {
+    await server.stop()
+    lines[0] = 'authorization { user: lupine, password: another }'
+    await server.start()
+    const before = attempts()
+    // The client of NATS by itself gives up after the second refusal.
+    await until('four attempts', async () => connection.isClosed() || attempts() >= before + 4)
+    lines[0] = login
+    await server.stop()
+    await server.start()
+    await until('the store', async () => connection.isClosed() || seen.includes('reconnect'))
+    assert.equal(connection.isClosed(), false)
+  } finally {
+    await connection.close()
+    await followed
+  }
+})
+
 test('nothing that is said while the store is away reaches it later, and whoever asks is refused at once', async (context) => {
   const server = await startStore(context)
   const proxy = await startHoldingProxy(context, Number(new URL(server.url).port))
