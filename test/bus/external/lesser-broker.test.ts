@@ -119,6 +119,20 @@ test('What it hands on of a shared subscription reaches whoever has it', async (
   assert.equal(await heard, 'jobs/1 x')
 })
 
+test('A broker that takes only so many messages without an acknowledgement gets no more of them', async (context) => {
+  let heard = Buffer.alloc(0)
+  const url = await startSmallBroker(context, [0x21, 0, 3], (bytes) => {
+    heard = Buffer.concat([heard, bytes])
+  })
+  const bus = await startExternalBus(context, url)
+  for (let number = 0; number < 10; number += 1) await bus.publish('many', 'x', { qos: 1 })
+  // Comes to the broker after all that may go before it.
+  await bus.subscribe('latest', () => undefined)
+  await until('the subscription', async () => heard.includes('latest'))
+  // What the host says of itself is the third.
+  assert.equal(heard.toString('latin1').split('many').length - 1, 2)
+})
+
 test('A message that a broker of MQTT 5 sends once for several filters reaches whoever has one of them', async (context) => {
   // Of what the broker sends: a topic, the numbers of the second and third subscription of the host, and a payload.
   const message = [0, 3, ...Buffer.from('a/b'), 4, 0x0b, 2, 0x0b, 3, ...Buffer.from('x')]
