@@ -104,3 +104,20 @@ test(
     await until('its end', async () => statuses.all.at(-1)?.text === 'offline')
   },
 )
+
+test(
+  'A host that ends while its broker goes away waits for no answer to its last word',
+  options,
+  async (context) => {
+    const mosquitto = await startMosquitto(context)
+    const way = await createTcpProxy(context, mosquitto.url)
+    const { clock, late } = lateClock(closingTimeout)
+    const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, { clock })
+    way.hold()
+    const closed = bus.close()
+    await until('the wait for the last word', async () => late.size > 0)
+    way.refuse()
+    await closed
+    assert.equal(late.size, 0)
+  },
+)

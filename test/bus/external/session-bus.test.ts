@@ -206,7 +206,7 @@ test('a flush fails with its connection, and works on the next one', options, as
 
 test('each session has a connection of its own, and none without a session', options, async (context) => {
   let id: string | undefined
-  const { mosquitto, bus, seen } = await createStage(context, { ...always, clientId: () => id })
+  const { mosquitto, bus, seen, logger } = await createStage(context, { ...always, clientId: () => id })
   await bus.start()
   assert.equal(bus.connected, false)
   id = clientId
@@ -227,6 +227,8 @@ test('each session has a connection of its own, and none without a session', opt
   await bus.publish('p/a', '2')
   await until('a message of the session that is not meant', async () => seen.includes('p/a 2'))
   assert.deepEqual(seen, ['p/a 2'])
+  // That a connection ends is no fault where it was wanted.
+  assert.ok(!logger.lines.some(({ message }) => message === 'The MQTT broker is gone'))
 })
 
 test('a take-over at a broker that is not there fails', options, async (context) => {
