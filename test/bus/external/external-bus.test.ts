@@ -76,6 +76,8 @@ test(
     assert.deepEqual(await atHost.take(1), [
       { topic: 'in/raw', payload: Uint8Array.from([0, 255]), qos: 1, retained: false },
     ])
+    // Its own status has come back to it.
+    assert.deepEqual(bus.messages, { received: 2, published: 1 })
     await bus.close()
     assert.equal(bus.connected, false)
     assert.deepEqual(lines(await received.take(4)), [
@@ -306,14 +308,18 @@ test(
 )
 
 test(
-  'Whoever publishes how things are is asked to do so at a first connection that comes late',
+  'Whoever publishes how things are is asked to do so at a first connection that comes late, and what has to arrive has waited',
   options,
   async (t) => {
     const mosquitto = await createMosquitto(t)
     const { bus } = createBus(t, mosquitto.url)
     await bus.start()
     const connected = onceReconnected(bus)
-    await bus.publish('host/early', 'gives way to what comes after it', { retain: true })
+    const early = await collectFromBus(bus, 'host/early/#')
+    await bus.publish('host/early/state', 'gives way to what comes after it', { retain: true })
+    const delivery = { isWanted: () => true, done: () => undefined }
+    for (const text of ['first', 'second']) bus.deliver(`host/early/${text}`, text, delivery)
+    assert.equal(bus.messages.published, 3)
     for (let number = 0; number < waitingMessagesLimit; number += 1)
       await bus.publish('noise', String(number))
     bus.onReconnect(() => void bus.publish('host/late', 'as it is', { retain: true }))
@@ -321,6 +327,7 @@ test(
     await connected
     const atHost = await collectFromBus(bus, 'host/late')
     assert.deepEqual((await atHost.take(1)).map(textOf), ['host/late as it is'])
+    assert.deepEqual(early.all.map(textOf), ['host/early/first first', 'host/early/second second'])
   },
 )
 
