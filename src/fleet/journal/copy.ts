@@ -102,8 +102,7 @@ export function createCopy(settings: CopySettings): Copy {
 
   function take(message: StoredMessage): void {
     inbox.push(message)
-    if (failure === undefined && retry === undefined)
-      draining ??= drain().finally(() => (draining = undefined))
+    if (retry === undefined) draining ??= drain().finally(() => (draining = undefined))
   }
 
   async function drain(): Promise<void> {
