@@ -25,7 +25,7 @@ import { createTopics } from '../../schema/names/topics.ts'
 import { createWarner } from '../../base/log/warning.ts'
 
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
-const startTimeout = 5_000
+export const startTimeout = 5_000
 /** Milliseconds at the end for what is still waiting, and for the last word. */
 export const closingTimeout = 2_000
 /** Messages under way at a time, unless the broker allows fewer. */

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { silentLogger } from '../../../src/base/log/log.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createExternalBus, type BusSession } from '../../../src/bus/external/external-bus.ts'
+import { createExternalBus, startTimeout, type BusSession } from '../../../src/bus/external/external-bus.ts'
 import { takeOverClient } from '../../../src/bus/external/take-over.ts'
+import { listen } from '../../helpers/listen.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { connect, createRecordingLogger } from '../bus-fixture.ts'
+import { connect, createRecordingLogger, lateClock, startExternalBus } from '../bus-fixture.ts'
 import { createMosquitto, mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 
 /** A bus that speaks for a session: under its client id, and only as long as it may. */
@@ -237,4 +240,21 @@ test('a take-over at a broker that is not there fails', options, async (context)
     takeOverClient(mosquitto.url, clientId, systemClock),
     /did not take a client id over: .*ECONNREFUSED/,
   )
+})
+
+test('a start waits for no connection that is not to be, nor for one once the bus is closed', async (context) => {
+  const { clock, late } = lateClock(startTimeout)
+  const nobody = { ...always, clientId: () => undefined }
+  const server = createServer()
+  const url = `mqtt://127.0.0.1:${await listen(server)}`
+  context.after(() => server.close())
+  const bus = await startExternalBus(context, url, { clock, session: nobody })
+  assert.deepEqual([bus.connected, late.size], [false, 0])
+  // Somebody is there and says nothing.
+  const silent = createExternalBus({ url, root: 'host', logger: silentLogger, clock })
+  const started = silent.start()
+  assert.equal(late.size, 1)
+  await silent.close()
+  await started
+  assert.equal(late.size, 0)
 })
