@@ -197,6 +197,24 @@ const badStores: {
     hasCopy: false,
   },
   {
+    title: 'a stream from which somebody has taken an event that the copy does not have',
+    async make(context, url) {
+      const { connection, manager } = await managerOf(context, url)
+      const name = journalStreamName('home')
+      const messages = [1, 2, 3].map((seq) => manager.streams.getMessage(name, { seq }))
+      const known = (await Promise.all(messages)).map((message) => message?.data ?? new Uint8Array())
+      await manager.streams.delete(name)
+      // The host itself makes streams that do not let that happen.
+      await manager.streams.add({ name, subjects: [journalSubjects('home')] })
+      const { jetstream } = await import('@nats-io/jetstream')
+      for (const data of [...known, 'x', 'x'])
+        await jetstream(connection).publish(journalSubject('home', id), data)
+      await manager.streams.deleteMessage(name, 4)
+    },
+    says: /^The events 4 to 4 are missing in the stream LUPINE_home_JOURNAL: somebody has emptied it\. Put its files back/,
+    hasCopy: true,
+  },
+  {
     title: 'a stream with other subjects',
     async make(context, url) {
       const { manager } = await managerOf(context, url)

@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { jetstreamManager } from '@nats-io/jetstream'
+import { systemClock } from '../../../src/base/time/clock.ts'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { openJournalStream } from '../../../src/fleet/journal/journal-stream.ts'
 import { encodeMessage } from '../../../src/fleet/journal/stream-message.ts'
-import { journalSubject } from '../../../src/fleet/journal/subjects.ts'
+import { journalStreamName, journalSubject } from '../../../src/fleet/journal/subjects.ts'
 import { decide, requireRevision } from '../../../src/journal/fold/decide.ts'
 import { pluginIn } from '../../../src/journal/fold/evolve.ts'
 import type { Journal } from '../../../src/journal/journal.ts'
@@ -16,6 +18,7 @@ import { configured, id, installation, other } from '../../helpers/any-fact.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { everythingOf, plainState, readAll } from '../../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { until } from '../../helpers/until.ts'
 import { journalContract } from '../../journal/journal-contract.ts'
 import { createFleetStage } from '../fleet-stage.ts'
 
@@ -230,5 +233,36 @@ test('a host whose disk is full says so, and catches up when there is room', asy
   await reached(full, 3)
   await full.append([configured(id, { b: 2 })], 'http')
   await reached(well, 4)
+  assert.deepEqual(everythingOf(full), everythingOf(well))
+})
+
+test('what is handed out once more, as the stream is followed anew while the disk is full, is taken once', async (context) => {
+  const fleet = stage.newFleet()
+  let isFull = false
+  const files = failingFileSystem((operation) => isFull && operation === 'write')
+  // Signs of life that come each second come too late for it.
+  const clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() * 10,
+    schedule: (milliseconds: number, callback: () => void) =>
+      systemClock.schedule(milliseconds / 10, callback),
+  }
+  const full = await stage.openHost(context, fleet, { files, clock })
+  const well = await stage.openHost(context, fleet)
+  await well.append(installation(id), 'http')
+  await reached(full, 2)
+  isFull = true
+  await well.append([configured(id, { a: 1 })], 'http')
+  const manager = await jetstreamManager(await stage.connection(context))
+  const consumers = new Set<string>()
+  await until('the stream to be followed anew', async () => {
+    const found = await manager.consumers.list(journalStreamName(fleet)).next()
+    for (const { name } of found) consumers.add(name)
+    // One is that of the other host.
+    return consumers.size >= 5
+  })
+  isFull = false
+  await well.append([configured(id, { b: 2 })], 'http')
+  await reached(full, 4)
   assert.deepEqual(everythingOf(full), everythingOf(well))
 })
