@@ -87,6 +87,12 @@ test(
       'host/status offline',
     ])
     await assert.rejects(bus.publish('x', ''), { code: 'shutting_down' })
+    const later = await connect(t, mosquitto.url)
+    const retained = collect(later)
+    await later.subscribeAsync('host/status')
+    assert.deepEqual(await retained.take(1), [
+      { topic: 'host/status', text: 'offline', qos: 0, retain: true },
+    ])
   },
 )
 

@@ -133,6 +133,19 @@ test('A broker that takes only so many messages without an acknowledgement gets 
   assert.equal(heard.toString('latin1').split('many').length - 1, 2)
 })
 
+test('A host that has said its last word ends the connection in good order, so that the broker does not say it again', async (context) => {
+  let heard = Buffer.alloc(0)
+  // It takes QoS 0 alone, and has nothing to acknowledge but the one subscription.
+  const url = await startSmallBroker(context, [0x24, 0], (bytes, socket) => {
+    heard = Buffer.concat([heard, bytes])
+    const start = bytes.indexOf(0x82)
+    if (start >= 0) socket.write(Buffer.from([0x90, 4, ...bytes.subarray(start + 2, start + 4), 0, 0]))
+  })
+  const bus = await startExternalBus(context, url)
+  await bus.close()
+  await until('the end of the connection', async () => heard[heard.lastIndexOf('offline') + 7] === 0xe0)
+})
+
 test('A message that a broker of MQTT 5 sends once for several filters reaches whoever has one of them', async (context) => {
   // Of what the broker sends: a topic, the numbers of the second and third subscription of the host, and a payload.
   const message = [0, 3, ...Buffer.from('a/b'), 4, 0x0b, 2, 0x0b, 3, ...Buffer.from('x')]
