@@ -1,38 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
-import { journalFileName } from '../../src/journal/segments/segment.ts'
 import { slowWriteTime } from '../../src/journal/slow-writes.ts'
 import { createRecordingLogger } from '../bus/bus-fixture.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
+import { type Stall, stallingFileSystem } from '../helpers/stalling-file-system.ts'
 import { startTestHost } from '../helpers/test-host.ts'
 
-/** The real file system, but what is written to the journal waits for `held`, and tells when it does. */
-function stallingFileSystem(held: () => { begun: () => void; over: Promise<void> } | undefined): FileSystem {
-  return {
-    ...systemFileSystem,
-    async open(path, flags, mode) {
-      const handle = await systemFileSystem.open(path, flags, mode)
-      if (!String(path).endsWith(journalFileName)) return handle
-      return new Proxy(handle, {
-        get(target, name) {
-          const member: unknown = Reflect.get(target, name)
-          if (typeof member !== 'function') return member
-          if (name !== 'write') return member.bind(target)
-          return async (...given: unknown[]) => {
-            const stall = held()
-            stall?.begun()
-            await stall?.over
-            return Reflect.apply(member, target, given) as unknown
-          }
-        },
-      })
-    },
-  }
-}
-
 test('a disk that does not take what the journal writes is told in one line, and by /readyz, until it does', async (context) => {
-  let held: { begun: () => void; over: Promise<void> } | undefined
+  let held: Stall | undefined
   const clock = createManualClock()
   const logger = createRecordingLogger()
   const host = await startTestHost({ clock, logger, files: stallingFileSystem(() => held) })

@@ -193,14 +193,17 @@ export function createCopy(settings: CopySettings): Copy {
   /** `end`: on the monotonic clock. */
   function reach(seq: number, end: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const timer = clock.schedule(Math.max(0, end - clock.monotonic()) + 1, () => {
+      // A timer may come a moment before the clock says so, and nobody asks again.
+      let isOver = false
+      const timer = clock.schedule(Math.max(0, end - clock.monotonic()), () => {
+        isOver = true
         waiting = waiting.filter((one) => one.check !== check)
         check()
       })
       function check(): void {
         const problem = failure ?? diskProblem
         const isReached = parts.state().seq >= seq
-        const isLate = clock.monotonic() >= end || givenUp?.aborted === true
+        const isLate = isOver || clock.monotonic() >= end || givenUp?.aborted === true
         if (!isReached && problem === undefined && !isLate) {
           waiting.push({ seq, check })
           return

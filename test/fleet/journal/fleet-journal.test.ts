@@ -16,6 +16,7 @@ import { noVault } from '../../../src/journal/vault.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import { configured, id, installation, other } from '../../helpers/any-fact.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
+import { type Stall, stallingFileSystem } from '../../helpers/stalling-file-system.ts'
 import { everythingOf, plainState, readAll } from '../../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
@@ -29,6 +30,14 @@ journalContract('the journal of a fleet', async (context, options) => {
   const fleet = stage.newFleet()
   return () => stage.openHost(context, fleet, { ...options, directory })
 })
+
+/** Ten times as quick as all others; its timers come a moment before their time, as those of Node may. */
+const hurriedClock = {
+  ...systemClock,
+  monotonic: () => systemClock.monotonic() * 10,
+  schedule: (milliseconds: number, callback: () => void) =>
+    systemClock.schedule(milliseconds / 10 - 2, callback),
+}
 
 /** Resolves when the journal has the event with this number. */
 function reached(journal: Journal, seq: number): Promise<void> {
@@ -241,13 +250,7 @@ test('what is handed out once more, as the stream is followed anew while the dis
   let isFull = false
   const files = failingFileSystem((operation) => isFull && operation === 'write')
   // Signs of life that come each second come too late for it.
-  const clock = {
-    ...systemClock,
-    monotonic: () => systemClock.monotonic() * 10,
-    schedule: (milliseconds: number, callback: () => void) =>
-      systemClock.schedule(milliseconds / 10, callback),
-  }
-  const full = await stage.openHost(context, fleet, { files, clock })
+  const full = await stage.openHost(context, fleet, { files, clock: hurriedClock })
   const well = await stage.openHost(context, fleet)
   await well.append(installation(id), 'http')
   await reached(full, 2)
@@ -265,4 +268,24 @@ test('what is handed out once more, as the stream is followed anew while the dis
   await well.append([configured(id, { b: 2 })], 'http')
   await reached(full, 4)
   assert.deepEqual(everythingOf(full), everythingOf(well))
+})
+
+test('an append that the store has taken, and the disk here does not take, is refused in time, and made all the same', async (context) => {
+  const fleet = stage.newFleet()
+  let held: Stall | undefined
+  const files = stallingFileSystem(() => held)
+  const host = await stage.openHost(context, fleet, { files, clock: hurriedClock })
+  const other = await stage.openHost(context, fleet)
+  await other.append(installation(id), 'http')
+  await reached(host, 2)
+  let goOn = (): void => undefined
+  held = { begun: () => undefined, over: new Promise((free) => (goOn = free)) }
+  await assert.rejects(host.append([configured(id, { a: 1 })], 'http'), {
+    name: 'StoreUnreachableError',
+    message: "Event 3 of the fleet's journal has not come.",
+  })
+  held = undefined
+  goOn()
+  await Promise.all([reached(host, 3), reached(other, 3)])
+  assert.deepEqual(everythingOf(host), everythingOf(other))
 })
