@@ -291,6 +291,21 @@ test('An address that is none stops the start with the setting’s name', () => 
   }
 })
 
+test('What is no topic or filter is refused before a broker hears of it: it would end the connection for it', async (t) => {
+  const { bus } = createBus(t, 'mqtt://127.0.0.1:1')
+  const refusal = { code: 'body_invalid' }
+  for (const topic of ['', 'a/#', 'a/+/b', 'a\u0000']) {
+    await assert.rejects(bus.publish(topic, 'x'), refusal, topic)
+    assert.throws(() => bus.prepare(topic), refusal, topic)
+  }
+  for (const filter of ['', 'a/#/b', 'a+', 'a\u0000'])
+    await assert.rejects(
+      bus.subscribe(filter, () => undefined),
+      refusal,
+      filter,
+    )
+})
+
 test(
   'What the broker says late of the run before a power cut is not the last word on a host that is there',
   options,
