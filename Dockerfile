@@ -27,7 +27,7 @@ COPY repository repository
 RUN install --directory --owner=node --group=node --mode=0700 /data \
     && install --directory --owner=node --group=node dist/compile-cache
 # Buffers of plugins that are freed go back to the machine at once: glibc keeps up to 64 MB in each arena otherwise.
-ENV MALLOC_MMAP_THRESHOLD_=262144
+ENV MALLOC_MMAP_THRESHOLD_=98304
 USER node
 # Compiles the program for the starts to come, as these cannot write there.
 RUN ["node", "dist/main.js", "--version"]
