@@ -140,7 +140,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'networks.ts': [],
     'network-error.ts': [],
     'shared-lookup.ts': [],
-    'own-listeners.ts': ['shared-lookup.ts'],
+    'own-listeners.ts': ['networks.ts', 'shared-lookup.ts'],
     'cuttable-requests.ts': [],
     discovery: ['networks.ts', 'network-error.ts'],
     serial: [],

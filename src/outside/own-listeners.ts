@@ -6,11 +6,11 @@ import {
   type TcpNetConnectOpts,
   Socket as NetSocket,
 } from 'node:net'
-import { networkInterfaces } from 'node:os'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 import { guardLookup } from '../base/network/guarded-lookup.ts'
 import { canonicalAddress, kindOfAddress } from '../base/network/ip-address.ts'
 import { messageOf } from '../base/problem.ts'
+import { listNetworks } from './networks.ts'
 import { createSharedLookup } from './shared-lookup.ts'
 
 /**
@@ -155,5 +155,5 @@ export function isUndecided(error: unknown): boolean {
 }
 
 export function interfaceAddresses(): string[] {
-  return Object.values(networkInterfaces()).flatMap((all) => (all ?? []).map(({ address }) => address))
+  return Object.values(listNetworks()).flatMap((all) => (all ?? []).map(({ address }) => address))
 }

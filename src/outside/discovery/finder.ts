@@ -1,9 +1,8 @@
 import type { RemoteInfo } from 'node:dgram'
-import { networkInterfaces } from 'node:os'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { FoundService } from '../../schema/outside/discovery.ts'
-import type { ListNetworks } from '../networks.ts'
+import { listNetworks, type ListNetworks } from '../networks.ts'
 import {
   type ComposeMessage,
   type MulticastPlace,
@@ -89,12 +88,7 @@ interface Search {
   timer: ScheduledCall | undefined
 }
 
-export function createFinder({
-  clock,
-  place,
-  networks = networkInterfaces,
-  ...settings
-}: FinderSettings): Finder {
+export function createFinder({ clock, place, networks = listNetworks, ...settings }: FinderSettings): Finder {
   const searches = new Map<string, Search>()
   const budget = createTimeBudget(clock, messageShare, messageBurst)
   const complaints = new Map<string, number>()
