@@ -415,6 +415,7 @@ test('a directory that is left half made, or made and not told of, wherever the 
     over.abort()
     return Promise.allSettled(commands)
   })
+  const isOver = once(over.signal, 'abort')
   // Each time the process is ended at one call more than the time before.
   for (let limit = 1, done = false; !done; limit += 1) {
     let calls = 0
@@ -428,7 +429,7 @@ test('a directory that is left half made, or made and not told of, wherever the 
         if (counts(String(given[0]))) calls += 1
         if (calls < limit) return task(...given)
         reached()
-        if (!over.signal.aborted) await once(over.signal, 'abort')
+        await isOver
         throw new Error('The process has ended')
       }
     }
@@ -643,7 +644,7 @@ test('a fleet is not left while a host is at work in it; what a dead one has lef
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds < leaseTiming.takeOverAfter) return systemClock.schedule(milliseconds, callback)
+      if (milliseconds !== leaseTiming.takeOverAfter) return systemClock.schedule(milliseconds, callback)
       const renewed = isAtWork ? bucket.write('alive', '{}', revision ?? 0) : Promise.resolve(revision)
       void renewed.then((next) => {
         revision = next
