@@ -79,8 +79,9 @@ export function createDelivery({ clock, ...settings }: DeliverySettings): Delive
   function judge(socket: Socket, watched: Watched, { bytes, repetitions }: UnderWay): string | undefined {
     if (repetitions >= limit) return 'does not answer what was written to it'
     const isClear = bytes === 0 && socket.writableLength === 0
-    // What is written at once counts as waiting as a whole until all of it has gone: only that it changes says something.
-    const taken = socket.bytesWritten - socket.writableLength - bytes
+    // What is written at once counts as waiting as a whole until all of it has gone, but for what the handle still has.
+    // Only that this changes says something.
+    const taken = socket.bytesWritten - socket.writableLength - queuedBytes(socket) - bytes
     if (isClear || watched.clearAt !== undefined || taken !== watched.taken)
       watched.takenAt = clock.monotonic()
     watched.taken = taken
@@ -102,6 +103,12 @@ export function createDelivery({ clock, ...settings }: DeliverySettings): Delive
       })
     },
   }
+}
+
+/** Of what was given to the system, what it has no room for yet. As it takes more, as much may be under way as before. */
+export function queuedBytes(socket: Socket): number {
+  const { _handle: handle } = socket as Socket & { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
 }
 
 /** Of this process's network. What has no IPv6 lacks the second one. */
