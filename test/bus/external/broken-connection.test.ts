@@ -80,14 +80,20 @@ test(
   },
 )
 
+/** A host whose way to its broker can be held up, and whose wait at its end is over when the test says so. */
+async function startOnSlowWay(context: TestContext) {
+  const mosquitto = await startMosquitto(context)
+  const way = await createTcpProxy(context, mosquitto.url)
+  const { clock, late } = lateClock(closingTimeout)
+  const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, { clock })
+  return { mosquitto, way, late, bus }
+}
+
 test(
   'A host whose last word has not reached the broker in time leaves it to the broker to say that it is gone',
   options,
   async (context) => {
-    const mosquitto = await startMosquitto(context)
-    const way = await createTcpProxy(context, mosquitto.url)
-    const { clock, late } = lateClock(closingTimeout)
-    const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, { clock })
+    const { mosquitto, way, late, bus } = await startOnSlowWay(context)
     const witness = await connect(context, mosquitto.url)
     const statuses = collect(witness)
     await witness.subscribeAsync('host/status', { qos: 1 })
@@ -109,10 +115,7 @@ test(
   'A host that ends while its broker goes away waits for no answer to its last word',
   options,
   async (context) => {
-    const mosquitto = await startMosquitto(context)
-    const way = await createTcpProxy(context, mosquitto.url)
-    const { clock, late } = lateClock(closingTimeout)
-    const bus = await startExternalBus(context, `mqtt://127.0.0.1:${way.port}`, { clock })
+    const { way, late, bus } = await startOnSlowWay(context)
     way.hold()
     const closed = bus.close()
     await until('the wait for the last word', async () => late.size > 0)
