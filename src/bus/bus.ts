@@ -56,6 +56,8 @@ export interface SubscribeOptions {
    * only copies the message elsewhere. It must not publish.
    */
   immediate?: boolean
+  /** Full id of the plugin that subscribes; absent: the host. */
+  plugin?: string
 }
 
 export interface Bus {

@@ -1,7 +1,7 @@
 import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
 import { systemErrorCode } from '../../base/problem.ts'
 import { packetBytesLimit } from '../broker-limits.ts'
-import type { OutgoingMessage } from './outgoing-queue.ts'
+import type { OutgoingMessage, Send } from './outgoing-queue.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 
 /** A client of a broker elsewhere, for one connection: the library is to keep nothing for another one. */
@@ -10,6 +10,9 @@ import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 const keepaliveSeconds = 30
 /** Milliseconds that one attempt to connect may take. */
 const connectTimeout = 10_000
+
+/** Messages under way at a time, unless the broker allows fewer. */
+const defaultWindow = 1_000
 
 /** The one that tells which subscription a message belongs to, and the one that all brokers speak. */
 export const preferredVersion = 5
@@ -51,7 +54,6 @@ type Handling = Pick<OutgoingMessage, 'qos' | 'retain'>
 
 /** As a message is sent to a broker that does not take all of it: it cuts off who sends it more. */
 export type Taking = (wanted: Handling) => Handling
-export const takesAll: Taking = (wanted) => wanted
 
 /** As it has said when it accepted the connection; one of MQTT 3.1.1 does not. */
 export function takenBy({
@@ -80,8 +82,45 @@ export function lesserWill(will: Will, reason: unknown): Will | undefined {
  * Whether the broker itself has refused a message: it gives a code. The library also says of whatever is under way when its
  * connection ends that it has failed.
  */
-export function isRefusal(error: Error): boolean {
+function isRefusal(error: Error): boolean {
   return 'code' in error && typeof error.code === 'number'
+}
+
+/**
+ * Resolves when the broker has answered something that was sent after all that was sent before: nobody subscribes to this topic. Rejects
+ * when the connection is lost meanwhile.
+ */
+export function roundTrip(client: MqttClient, topic: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const lost = (): void => reject(new Error('The connection to the MQTT broker was lost'))
+    client.on('close', lost)
+    // Answered without asking for any right, and it changes nothing.
+    client.unsubscribe(topic, (error) => {
+      client.removeListener('close', lost)
+      if (error) reject(error)
+      else resolve()
+    })
+  })
+}
+
+/** How messages go out over a connection: so many at a time that are not acknowledged, and at most so many bytes each. */
+export function senderFor(
+  client: MqttClient,
+  packet: IConnackPacket,
+): { send: Send; window: number; packetLimit: number | undefined } {
+  const asTaken = takenBy(packet)
+  const { receiveMaximum = defaultWindow, maximumPacketSize } = packet.properties ?? {}
+  return {
+    send({ topic, payload, qos, retain }, done) {
+      client.publish(topic, payload, asTaken({ qos, retain }), (error) => {
+        // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
+        if (!error || isRefusal(error)) done(error ?? undefined)
+      })
+    },
+    // One less than allowed: the status is under way.
+    window: Math.max(1, Math.min(receiveMaximum, defaultWindow) - 1),
+    packetLimit: maximumPacketSize,
+  }
 }
 
 /** Ends a connection without a word. */

@@ -35,12 +35,17 @@ export interface BrokerConnectionSettings {
   will: Will
   opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
   message(topic: string, payload: Buffer, packet: IPublishPacket): void
-  /** A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. */
-  ended(wasConnected: boolean, reason: string | undefined): void
+  /**
+   * A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. Answers whether the next one may tell why,
+   * and comes within seconds.
+   */
+  ended(wasConnected: boolean, reason: string | undefined): boolean
 }
 
 /** Milliseconds before the first new attempt to connect, and between attempts once many have failed. */
 const reconnect = { min: 500, max: 30_000 }
+/** As many failed attempts as count where the next one may tell why. */
+const telling = 3
 /** Milliseconds that a connection must hold for the next attempt after it to come soon. */
 const steadyTime = 10_000
 
@@ -107,7 +112,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       connect()
       return
     }
-    ended(wasConnected, text)
+    if (ended(wasConnected, text)) failures = Math.min(failures, telling)
     retry = clock.schedule(backOffDelay(reconnect, failures, random()), () => {
       retry = undefined
       connect()

@@ -4,15 +4,9 @@ import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import { waitAtMost } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
-import {
-  commonVersion,
-  isRefusal,
-  type ProtocolVersion,
-  takenBy,
-  takesAll,
-  type Taking,
-} from './broker-client.ts'
+import { commonVersion, type ProtocolVersion, roundTrip, senderFor, takenBy } from './broker-client.ts'
 import { createBrokerConnection } from './broker-connection.ts'
+import { createQuarantine } from './quarantine.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 import type { Delivery, StartableBus } from '../bus.ts'
 import { createGroupedSubscriptions } from './grouped-subscriptions.ts'
@@ -28,8 +22,7 @@ import { createWarner } from '../../base/log/warning.ts'
 export const startTimeout = 5_000
 /** Milliseconds at the end for what is still waiting, and for the last word. */
 export const closingTimeout = 2_000
-/** Messages under way at a time, unless the broker allows fewer. */
-const defaultWindow = 1_000
+
 export interface ExternalBusSettings {
   /** `mqtt:`, `mqtts:`, `ws:` or `wss:`, with user name and password in it if need be. */
   url: string
@@ -75,12 +68,30 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   const { statusTopic = topics.status } = settings
   const warn = createWarner(logger, clock)
   const inbox = createInbox(logger)
+  const flushTopic = `${statusTopic}/flush`
+  const quarantine = createQuarantine({
+    clock,
+    ownerOf: (topic) => topics.parsePlugin(topic)?.plugin,
+    held: (what, pause) =>
+      warn(
+        'The MQTT broker ends the connection when it gets this, so it is kept back for a while: see whether the user may do it there, ' +
+          'and what the log of the broker says',
+        { ...what, seconds: pause / 1_000 },
+        JSON.stringify(what),
+      ),
+    released() {
+      subscriptions.retry()
+      // What was kept back is lost: whoever has it says it again.
+      if (connection.client !== undefined) for (const listener of reconnectListeners) listener()
+    },
+  })
   const queue = createOutgoingQueue(
+    quarantine,
     () => warn('A message was dropped: too many wait for the MQTT broker'),
     (topic, error, bytes) =>
       warn('The MQTT broker refused a message', { topic, bytes, reason: error.message }, topic),
   )
-  const subscriptions = createGroupedSubscriptions(inbox, (filter, error) =>
+  const subscriptions = createGroupedSubscriptions(inbox, quarantine, (filter, error) =>
     warn('The MQTT broker refused a subscription', { filter, reason: error.message }, filter),
   )
   const reconnectListeners = new Set<() => void>()
@@ -96,8 +107,6 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       subscriptions.deliver(topic, payload, packet)
     },
   })
-  /** What the broker takes of a message. */
-  let asTaken: Taking = takesAll
   /** Whether the host may say something in its own name. */
   const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
   const status = createHostStatus({
@@ -116,50 +125,58 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     logger.info('Connected to the MQTT broker', { url: address })
     fault = undefined
     const { subscriptionIdentifiersAvailable: tells = true } = packet.properties ?? {}
-    subscriptions.open(client, tells ? protocolVersion : commonVersion)
-    asTaken = takenBy(packet)
+    const subscribed = subscriptions.open(client, tells ? protocolVersion : commonVersion)
+    const asTaken = takenBy(packet)
     if (!asTaken({ qos: 0, retain: true }).retain)
       warn('The MQTT broker retains nothing: who comes later hears only of changes', { url: address })
     // MQTT 3.1.1 has no place for a signature; hosts of a fleet find each other otherwise.
-    status.opened(client, asTaken, protocolVersion === 5 && session === undefined)
-    // One less than allowed: the status is under way.
-    const window = Math.min(packet.properties?.receiveMaximum ?? defaultWindow, defaultWindow) - 1
-    queue.open(
-      ({ topic, payload, qos, retain }, done) =>
-        void client.publish(topic, payload, asTaken({ qos, retain }), (error) => {
-          // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
-          if (!error || isRefusal(error)) done(error ?? undefined)
-        }),
-      Math.max(1, window),
-      packet.properties?.maximumPacketSize,
-    )
+    const sayOnline = (): void =>
+      status.opened(client, asTaken, protocolVersion === 5 && session === undefined)
+    function ask(done: () => void): void {
+      const answered = (): void => (connection.client === client ? done() : undefined)
+      void roundTrip(client, flushTopic).then(answered, () => undefined)
+    }
+    const { send, window, packetLimit } = senderFor(client, packet)
+    const openQueue = (): void => queue.open(send, ask, window, packetLimit)
+    if (quarantine.isIdle) {
+      sayOnline()
+      openQueue()
+    } else {
+      // One after the other, so that it is known with what the connection ends.
+      void subscribed.then(() => {
+        if (connection.client !== client) return
+        sayOnline()
+        ask(openQueue)
+      })
+    }
     onFirstAttempt()
     // Nobody listens yet when the start finds the broker.
     for (const listener of reconnectListeners) listener()
   }
 
-  function ended(wasConnected: boolean, reason: string | undefined): void {
+  function ended(wasConnected: boolean, reason: string | undefined): boolean {
     queue.pause()
     subscriptions.pause()
+    const isTelling = quarantine.ended(wasConnected && reason !== undefined)
     status.ended()
     fault = reason
     if (closing !== undefined) {
       endFarewell()
-      return
+      return isTelling
     }
     onFirstAttempt()
-    if (reason === undefined) return
+    if (reason === undefined) return isTelling
     warn(wasConnected ? 'The MQTT broker is gone' : 'The MQTT broker cannot be reached', {
       url: address,
       reason,
     })
+    return isTelling
   }
 
-  function publishNow(message: OutgoingMessage, publisher: string | undefined): void {
+  function publishNow(message: OutgoingMessage): void {
     messages.published += 1
-    queue.push(
-      session === undefined ? message : { ...message, permit: session.permit(publisher, message.topic) },
-    )
+    const { publisher, topic } = message
+    queue.push(session === undefined ? message : { ...message, permit: session.permit(publisher, topic) })
   }
 
   function deliver(topic: string, payload: string, { isWanted, done }: Delivery): void {
@@ -209,6 +226,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     }
     connection.close()
     subscriptions.close()
+    quarantine.close()
     reconnectListeners.clear()
   }
 
@@ -231,13 +249,13 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     async publish(topic, payload, { qos = 0, retain = false, publisher } = {}) {
       if (closing !== undefined) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
-      publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
+      publishNow({ topic, payload: Buffer.from(payload), qos, retain, publisher })
     },
     prepare(topic, publisher) {
       if (!isTopic(topic)) throw topicProblem(topic)
       return (payload, { qos, retain }) => {
         if (closing !== undefined) return
-        publishNow({ topic, payload: Buffer.from(payload), qos, retain }, publisher)
+        publishNow({ topic, payload: Buffer.from(payload), qos, retain, publisher })
       }
     },
     deliver,
@@ -260,16 +278,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       await queue.settled()
       const { client } = connection
       if (client === undefined) throw new Error('There is no connection to the MQTT broker')
-      await new Promise<void>((resolve, reject) => {
-        const lost = (): void => reject(new Error('The connection to the MQTT broker was lost'))
-        client.on('close', lost)
-        // Answered without asking for any right, and it changes nothing.
-        client.unsubscribe(`${statusTopic}/flush`, (error) => {
-          client.removeListener('close', lost)
-          if (error) reject(error)
-          else resolve()
-        })
-      })
+      await roundTrip(client, flushTopic)
     },
     close: () => (closing ??= Promise.resolve().then(closeAll)),
   }

@@ -2,13 +2,18 @@ import type { IPublishPacket, MqttClient } from 'mqtt'
 import { filterMatches, withoutShare } from '../../base/topic-filter.ts'
 import type { BusMessage, BusSubscription, SubscribeOptions } from '../bus.ts'
 import type { Inbox, InboxEntry } from '../inbox.ts'
+import { type Quarantine, subscriptionTo, type Subject } from './quarantine.ts'
 
 /** All host subscriptions with one filter; for the broker they are one. */
 interface Group {
   filter: string
   members: Set<InboxEntry>
+  /** Full id of the plugin to which all of them belong. */
+  plugin: string | undefined
   /** MQTT 5 identifiers of the requests for it, oldest first. */
   requests: number[]
+  /** It was not requested, as the connection ends with it. */
+  isHeld: boolean
 }
 
 /** One SUBSCRIBE: what the broker had retained comes back with its identifier, and is for those who asked. */
@@ -23,8 +28,13 @@ const requestsKept = 8
 /** What the host has subscribed to at another broker, over connections that come and go. */
 export interface GroupedSubscriptions {
   add(filter: string, handler: (message: BusMessage) => void, options?: SubscribeOptions): BusSubscription
-  /** There is a connection: everything is subscribed to anew. Version 5: with identifiers, which not every broker takes. */
-  open(client: MqttClient, protocolVersion: 4 | 5): void
+  /**
+   * There is a connection: everything is subscribed to anew. Version 5: with identifiers, which not every broker takes. Resolves
+   * when the broker has answered all of it, or is gone.
+   */
+  open(client: MqttClient, protocolVersion: 4 | 5): Promise<void>
+  /** What was kept back may be tried again. */
+  retry(): void
   /** The connection is gone. */
   pause(): void
   /** A message of the broker, to those whose it is. */
@@ -35,6 +45,7 @@ export interface GroupedSubscriptions {
 /** `refused`: the broker does not allow it. */
 export function createGroupedSubscriptions(
   inbox: Inbox,
+  quarantine: Quarantine,
   refused: (filter: string, error: Error) => void,
 ): GroupedSubscriptions {
   const groups = new Map<string, Group>()
@@ -42,16 +53,34 @@ export function createGroupedSubscriptions(
   let nextIdentifier = 1
   let connection: { client: MqttClient; protocolVersion: 4 | 5 } | undefined
 
-  function request(group: Group, asking: readonly InboxEntry[]): void {
-    if (connection === undefined) return
+  const subjectOf = ({ filter, plugin }: Group): Subject => ({
+    topic: subscriptionTo(filter),
+    publisher: plugin,
+  })
+  const isSuspected = (group: Group): boolean => quarantine.admission(subjectOf(group), 0) === 'alone'
+  const isCurrent = (client: MqttClient): boolean => connection?.client === client
+
+  /** Resolves when the broker has answered, or is gone. */
+  async function request(group: Group, asking: readonly InboxEntry[]): Promise<void> {
+    if (connection === undefined || groups.get(group.filter) !== group) return
     const { client, protocolVersion } = connection
+    const subject = subjectOf(group)
+    const admission = quarantine.admission(subject, 0)
+    group.isHeld = admission === 'held'
+    if (group.isHeld) return
+    if (admission !== 'free') quarantine.sent(subject, 0)
     const identifier = nextIdentifier++
     requests.set(identifier, { group, asking })
     group.requests.push(identifier)
     forgetOld(group)
     const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
-    client.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
-      if (connection?.client === client && error) refused(group.filter, error)
+    await new Promise<void>((resolve) => {
+      client.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
+        resolve()
+        if (!isCurrent(client)) return
+        quarantine.answered([subject])
+        if (error) refused(group.filter, error)
+      })
     })
   }
 
@@ -81,11 +110,15 @@ export function createGroupedSubscriptions(
 
   return {
     add(filter, handler, options) {
-      const group = groups.get(filter) ?? { filter, members: new Set<InboxEntry>(), requests: [] }
+      const plugin = options?.plugin
+      const group = groups.get(filter) ?? {
+        ...{ filter, members: new Set<InboxEntry>(), plugin, requests: [], isHeld: false },
+      }
       groups.set(filter, group)
+      if (group.plugin !== plugin) group.plugin = undefined
       const member = inbox.open(handler, options)
       group.members.add(member)
-      request(group, [member])
+      void request(group, [member])
       return {
         async close() {
           if (!member.close()) return
@@ -97,13 +130,17 @@ export function createGroupedSubscriptions(
         },
       }
     },
-    open(client, protocolVersion) {
+    async open(client, protocolVersion) {
       connection = { client, protocolVersion }
       requests.clear()
-      for (const group of groups.values()) {
-        group.requests = []
-        request(group, [...group.members])
-      }
+      for (const group of groups.values()) group.requests = []
+      const suspected = [...groups.values()].filter(isSuspected)
+      const others = [...groups.values()].filter((group) => !suspected.includes(group))
+      await Promise.all(others.map((group) => request(group, [...group.members])))
+      for (const group of suspected) if (isCurrent(client)) await request(group, [...group.members])
+    },
+    retry() {
+      for (const group of groups.values()) if (group.isHeld) void request(group, [...group.members])
     },
     pause() {
       connection = undefined

@@ -1,4 +1,6 @@
 import { createDeferred, type Deferred } from '../../base/time/deferred.ts'
+import { type Ask, createProbe, type Probe } from './probe.ts'
+import type { Quarantine } from './quarantine.ts'
 
 /** Messages that may wait for an external broker; then the oldest give way, and later ones are newer news. */
 export const waitingMessagesLimit = 10_000
@@ -8,11 +10,6 @@ export const waitingBytesLimit = 32 * 1024 * 1024
 /** Messages that wait to be sent before those who publish are asked to wait: far from the first that is lost. */
 const backlogLimit = 2_000
 
-/**
- * Connections that may break with the same message as the first that is not acknowledged. There are brokers that
- * hang up on what they do not take (too large, say): sent again and again, it would keep everything else away.
- */
-export const breaksLimit = 5
 /** Bytes of a packet beside topic and payload: type, length, length of the topic, message id, no properties. */
 const packetOverhead = 10
 
@@ -26,6 +23,8 @@ export interface OutgoingMessage {
   retain: boolean
   /** Asked when it is to go, on the connection that it goes over, and again on each other one; false: it is lost. */
   permit?: () => boolean
+  /** Full id of the plugin whose message it is. */
+  publisher?: string | undefined
   /** It gives way to no other, however many wait: whoever pushes such ones pushes few at a time. */
   isKept?: boolean
 }
@@ -40,7 +39,7 @@ export interface OutgoingQueue {
    * There is a connection, on which so many messages may await their acknowledgement, and a packet may have so
    * many bytes.
    */
-  open(send: Send, window: number, packetLimit?: number): void
+  open(send: Send, ask: Ask, window: number, packetLimit?: number): void
   /** The connection is gone: what was not acknowledged will be sent again, before all others. */
   pause(): void
   /** Resolves when everything that was pushed before is done: sent as far as its QoS says, or lost. */
@@ -52,6 +51,7 @@ export interface OutgoingQueue {
 
 interface Connection {
   send: Send
+  probe: Probe
   window: number
   packetLimit: number
 }
@@ -59,8 +59,6 @@ interface Connection {
 interface Entry {
   message: OutgoingMessage
   onSettled: () => void
-  /** How many connections broke while it was the first that waited for its acknowledgement. */
-  breaks: number
 }
 
 function packetBytes({ topic, payload }: OutgoingMessage): number {
@@ -69,6 +67,7 @@ function packetBytes({ topic, payload }: OutgoingMessage): number {
 
 /** Keeps the order of all messages, whatever their QoS, also across connections. */
 export function createOutgoingQueue(
+  quarantine: Quarantine,
   onDropped: () => void,
   onRefused: (topic: string, error: Error, bytes: number) => void,
 ): OutgoingQueue {
@@ -106,36 +105,32 @@ export function createOutgoingQueue(
       const { message } = entry
       // The order counts more than speed: a full window holds back what needs none, too.
       if (message.qos > 0 ? handshakes >= current.window : sent.size >= writesLimit) break
-      // By itself, so that it is known whose fault it is if the connection breaks again.
-      if (isSuspected()) break
+      const size = packetBytes(message)
+      const admission = current.probe.admission(message, size)
+      if (admission === undefined) break
       waiting.shift()
       waitingBytes -= message.payload.length
-      if (message.permit?.() === false) {
+      if (message.permit?.() === false || admission === 'held') {
         finish(entry)
         continue
       }
-      const size = packetBytes(message)
       if (size > current.packetLimit) {
         refuse(entry, new Error(`it has ${size} bytes, and the broker takes ${current.packetLimit} at most`))
         continue
       }
+      current.probe.sent(message, size, admission)
       sent.add(entry)
       if (message.qos > 0) handshakes += 1
       current.send(message, (error) => settle(current, entry, error))
     }
     transmitting = false
+    if (connection === current) current.probe.ask()
     if (waiting.length <= backlogLimit) release()
   }
 
   function release(): void {
     caughtUp?.resolve(undefined)
     caughtUp = undefined
-  }
-
-  /** Whether something is under way with which connections break: once may be chance. */
-  function isSuspected(): boolean {
-    const [first] = sent
-    return first !== undefined && first.breaks > 1
   }
 
   function settle(current: Connection, entry: Entry, error: Error | undefined): void {
@@ -163,14 +158,18 @@ export function createOutgoingQueue(
 
   return {
     push(message, onSettled = () => undefined) {
-      waiting.push({ message, onSettled, breaks: 0 })
+      waiting.push({ message, onSettled })
       waitingBytes += message.payload.length
       if (connection !== undefined) transmit(connection)
       shorten()
     },
-    open(send, window, packetLimit = Number.POSITIVE_INFINITY) {
-      connection = { send, window, packetLimit }
-      transmit(connection)
+    open(send, ask, window, packetLimit = Number.POSITIVE_INFINITY) {
+      const probe = createProbe(quarantine, ask, () => {
+        if (connection === opened) transmit(opened)
+      })
+      const opened: Connection = { send, probe, window, packetLimit }
+      connection = opened
+      transmit(opened)
     },
     pause() {
       connection = undefined
@@ -182,13 +181,6 @@ export function createOutgoingQueue(
       })
       sent = new Set()
       handshakes = 0
-      const [first] = again
-      if (first !== undefined) first.breaks += 1
-      if (first !== undefined && first.breaks >= breaksLimit) {
-        again.shift()
-        const reason = `the connection broke ${breaksLimit} times with it: it may be larger than the broker takes`
-        refuse(first, new Error(reason))
-      }
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length
       shorten()

@@ -30,7 +30,7 @@ export function createPluginSubscriptions(bus: Bus, logger: Logger): PluginSubsc
 
   return {
     open(id, { subscriptions }, { subscription, filter }, handler, failed) {
-      const made = bus.subscribe(filter, handler, { immediate: true }).catch((error: unknown) => {
+      const made = bus.subscribe(filter, handler, { immediate: true, plugin: id }).catch((error: unknown) => {
         failed(error)
         return undefined
       })

@@ -59,7 +59,7 @@ async function createStage(context: TestContext, answer: (wanted: Wanted) => Ans
     will: { topic: 'status', payload: Buffer.from('offline'), qos: 1, retain: true },
     opened: () => undefined,
     message: () => undefined,
-    ended: (wasConnected) => void ends.push(wasConnected),
+    ended: (wasConnected) => ends.push(wasConnected) < 0,
   })
   function hangUp(): void {
     server.close()

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
 import { createGroupedSubscriptions } from '../../../src/bus/external/grouped-subscriptions.ts'
+import { createQuarantine } from '../../../src/bus/external/quarantine.ts'
 import { createInbox } from '../../../src/bus/inbox.ts'
 import { collectFromBus, connect, startExternalBus, textOf } from '../bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
@@ -34,8 +36,15 @@ test(
   async (context) => {
     const mosquitto = await startMosquitto(context)
     const client = await connect(context, mosquitto.url, { protocolVersion: 5 })
-    const subscriptions = createGroupedSubscriptions(createInbox(silentLogger), () => undefined)
-    subscriptions.open(client, 5)
+    const nothing = () => undefined
+    const quarantine = createQuarantine({
+      clock: systemClock,
+      ownerOf: nothing,
+      held: nothing,
+      released: nothing,
+    })
+    const subscriptions = createGroupedSubscriptions(createInbox(silentLogger), quarantine, nothing)
+    await subscriptions.open(client, 5)
     const heard: string[] = []
     const payload = Buffer.from('x')
     const arrivals = (number: number): number => {

@@ -1,0 +1,187 @@
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+
+/**
+ * Keeps back what the broker ends the connection over. One of MQTT 3.1.1 has no other answer to a message that this user may not send, and
+ * some hang up on characters in a topic, or on a size: sent again on each connection, that would keep everything else away.
+ *
+ * Who it is gets found out: after two connections that ended soon after each other, what is new goes in groups that are answered before
+ * the next, so that it is known what was under way when a connection ends. From then on each of those goes alone, and the one with
+ * which connections end all the same is kept back for a while.
+ */
+export interface Quarantine {
+  /** Everything may go: nothing is under suspicion. */
+  readonly isIdle: boolean
+  /** How this may go now. `bytes`: a larger message may be refused where smaller ones on its topic were not. */
+  admission(subject: Subject, bytes: number): Admission
+  /** It is under way, but for what is free. */
+  sent(subject: Subject, bytes: number): void
+  /** The broker has answered something that came after these, so it takes them. */
+  answered(subjects: Iterable<Subject>): void
+  /** The connection is gone. `isBroken`: nobody here has ended it. Answers whether it is known what may have been the reason. */
+  ended(isBroken: boolean): boolean
+  close(): void
+}
+
+/** `free`: at once. `group`: with others that are new. `alone`: with nothing else under way. `held`: not now. */
+export type Admission = 'free' | 'group' | 'alone' | 'held'
+
+export interface Subject {
+  /** Of messages; or `subscriptionTo` a filter. */
+  topic: string
+  /** Full id of the plugin whose message or subscription it is. */
+  publisher?: string | undefined
+}
+
+export interface QuarantineSettings {
+  clock: Clock
+  /** The plugin whose topic this is, although it is not the one that publishes there. */
+  ownerOf(topic: string): string | undefined
+  /** This is kept back for so many milliseconds; a plugin: all of it that the broker has not taken before. */
+  held(what: { topic: string; bytes: number } | { filter: string } | { plugin: string }, pause: number): void
+  /** Something that was kept back may be tried again. */
+  released(): void
+}
+
+/** No topic has this character. */
+const subscriptionMark = '\0'
+export const subscriptionTo = (filter: string): string => `${subscriptionMark}${filter}`
+
+/** Milliseconds in which a second connection that ends makes the first one no chance. */
+export const suspicionTime = 3_600_000
+/** Connections that end with the same thing alone under way until it is kept back. */
+const strikesLimit = 2
+/** Milliseconds for which it is kept back at first, and at most; each time again it is twice as long. */
+export const quarantineTime = { first: 60_000, longest: 21_600_000 }
+/** Things of one plugin with which connections have ended until it is kept back itself: it may have a new topic for each message. */
+export const publisherLimit = 5
+/** Milliseconds for which a plugin is. */
+export const publisherTime = 3_600_000
+/** Things that are remembered; then they are forgotten, the oldest or all. */
+const suspectsLimit = 1_000
+const takenLimit = 10_000
+
+interface Suspect {
+  publisher: string | undefined
+  /** The smallest that was under way: smaller ones on its topic are not suspected. */
+  bytes: number
+  /** Connections that have ended with it alone under way. */
+  strikes: number
+  /** Milliseconds for which it is kept back the next time. */
+  pause: number
+  /** While it is kept back. */
+  release: ScheduledCall | undefined
+}
+
+export function createQuarantine({ clock, ownerOf, held, released }: QuarantineSettings): Quarantine {
+  const suspects = new Map<string, Suspect>()
+  /** Plugins that are kept back. */
+  const publishers = new Map<string, ScheduledCall>()
+  /** What the broker has taken since there is a suspicion, with the most bytes of each. */
+  const taken = new Map<string, number>()
+  /** With the bytes of the smallest and of the largest message there. */
+  const underWay = new Map<string, { publisher: string | undefined; least: number; most: number }>()
+  let brokenAt = Number.NEGATIVE_INFINITY
+  let isProbing = false
+
+  function forget(topic: string): void {
+    suspects.get(topic)?.release?.cancel()
+    suspects.delete(topic)
+  }
+
+  function suspect(topic: string, publisher: string | undefined, bytes: number, isAlone: boolean): void {
+    const one = suspects.get(topic) ?? {
+      ...{ publisher, bytes, strikes: 0, pause: quarantineTime.first, release: undefined },
+    }
+    one.bytes = Math.min(one.bytes, bytes)
+    suspects.set(topic, one)
+    const [oldest] = suspects.keys()
+    if (suspects.size > suspectsLimit && oldest !== undefined) forget(oldest)
+    // What has been kept back before is not given the benefit of the doubt.
+    if (!isAlone && one.strikes < strikesLimit) return
+    one.strikes += 1
+    if (one.strikes >= strikesLimit) hold(topic, one)
+    if (publisher !== undefined) holdPublisher(publisher)
+  }
+
+  function hold(topic: string, one: Suspect): void {
+    const { pause } = one
+    one.pause = Math.min(pause * 2, quarantineTime.longest)
+    one.release = clock.schedule(pause, () => {
+      one.release = undefined
+      released()
+    })
+    const isFilter = topic.startsWith(subscriptionMark)
+    held(isFilter ? { filter: topic.slice(subscriptionMark.length) } : { topic, bytes: one.bytes }, pause)
+  }
+
+  function holdPublisher(plugin: string): void {
+    const theirs = [...suspects].filter(([, { publisher, strikes }]) => publisher === plugin && strikes > 0)
+    if (theirs.length < publisherLimit || publishers.has(plugin)) return
+    const release = (): void => {
+      publishers.delete(plugin)
+      for (const [topic] of theirs) forget(topic)
+      released()
+    }
+    publishers.set(plugin, clock.schedule(publisherTime, release))
+    held({ plugin }, publisherTime)
+  }
+
+  function isOfHeld({ topic, publisher }: Subject): boolean {
+    const plugin = publishers.size === 0 ? undefined : (publisher ?? ownerOf(topic))
+    return plugin !== undefined && publishers.has(plugin)
+  }
+
+  return {
+    get isIdle() {
+      return !isProbing && suspects.size === 0 && publishers.size === 0
+    },
+    admission(subject, bytes) {
+      const known = suspects.get(subject.topic)
+      const most = taken.get(subject.topic)
+      if (most === undefined && isOfHeld(subject)) return 'held'
+      if (known !== undefined && bytes >= known.bytes) return known.release === undefined ? 'alone' : 'held'
+      return isProbing && (most ?? -1) < bytes ? 'group' : 'free'
+    },
+    sent({ topic, publisher }, bytes) {
+      const { least, most } = underWay.get(topic) ?? { least: bytes, most: bytes }
+      underWay.set(topic, {
+        ...{
+          publisher: publisher ?? ownerOf(topic),
+          least: Math.min(least, bytes),
+          most: Math.max(most, bytes),
+        },
+      })
+    },
+    answered(subjects) {
+      for (const { topic } of subjects) {
+        const { most } = underWay.get(topic) ?? {}
+        if (most === undefined) continue
+        underWay.delete(topic)
+        if ((suspects.get(topic)?.bytes ?? 0) <= most) forget(topic)
+        taken.set(topic, Math.max(taken.get(topic) ?? 0, most))
+      }
+      if (taken.size > takenLimit) taken.clear()
+      if (!isProbing || clock.monotonic() - brokenAt < suspicionTime) return
+      isProbing = false
+      taken.clear()
+      for (const [topic, { strikes }] of suspects) if (strikes === 0) forget(topic)
+    },
+    ended(isBroken) {
+      const left = [...underWay]
+      underWay.clear()
+      if (!isBroken) return false
+      const now = clock.monotonic()
+      isProbing = now - brokenAt < suspicionTime
+      brokenAt = now
+      // It was something that the broker has taken before, or nothing of ours.
+      if (left.length === 0) taken.clear()
+      for (const [topic, { publisher, least }] of left) suspect(topic, publisher, least, left.length === 1)
+      return left.length > 0
+    },
+    close() {
+      for (const topic of [...suspects.keys()]) forget(topic)
+      for (const call of publishers.values()) call.cancel()
+      publishers.clear()
+    },
+  }
+}
