@@ -1,6 +1,7 @@
 import { ReasonCodes } from 'mqtt'
 import { clockInDoubt } from '../../base/network/certificate-time.ts'
 import { tlsWords } from '../../base/network/tls-words.ts'
+import { unreachable } from '../../base/network/unreachable.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 const refusedLogin = /^Connection refused: (Not authorized|Bad username or password)$/
@@ -38,6 +39,8 @@ export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailu
   const silence = silences.get(message)
   if (silence !== undefined) return `${message}: ${silence}`
   if (!wasConnected && (error === undefined || code === 'ECONNRESET')) return `${message}: ${otherDoor}`
+  const words = unreachable(code)
+  if (words !== undefined) return `${message}: ${words}`
   if (code === wrongName)
     return `${message.trimEnd().replace(/:$/, '')}: HOST_MQTT_URL must name the broker as its certificate does`
   if (refusedLogin.test(message))

@@ -41,7 +41,7 @@ function Details({ system }: { system: System }) {
             </span>
           </p>
           {health.reasons.length === 0 ? null : (
-            <ul>
+            <ul class="reasons">
               {health.reasons.map((reason) => (
                 <li key={reason}>{breakable(reason)}</li>
               ))}

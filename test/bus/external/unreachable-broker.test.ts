@@ -86,6 +86,7 @@ test('What a broker has against a host is said in words, and what is plain alrea
       coded('CERT_HAS_EXPIRED', 'certificate has expired'),
       coded('UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'unable to verify the first certificate'),
       coded('ECONNREFUSED', 'connect ECONNREFUSED 127.0.0.1:1883'),
+      coded('ENOTFOUND', 'getaddrinfo ENOTFOUND broker.invalid'),
       new Error('connack timeout'),
       coded(
         'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -97,7 +98,8 @@ test('What a broker has against a host is said in words, and what is plain alrea
       'what answers at the broker does not speak TLS: wrong version number',
       'certificate has expired; by the clock of this host it is 1970-01-01T00:00:00.000Z',
       `unable to verify the first certificate: ${ownAuthority}`,
-      'connect ECONNREFUSED 127.0.0.1:1883',
+      'connect ECONNREFUSED 127.0.0.1:1883: nothing answers at its address; check that the server runs, and its port',
+      'getaddrinfo ENOTFOUND broker.invalid: its host name is not known; check its address and the DNS',
       'connack timeout: nobody has answered there for 10 s: a name server, the network on the way or the broker is silent',
       "Hostname/IP does not match certificate's altnames: IP: 10.0.0.7 is not in the cert's list: HOST_MQTT_URL must name the broker as its certificate does",
     ],
