@@ -181,7 +181,6 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
     close() {
       for (const topic of [...suspects.keys()]) forget(topic)
       for (const call of publishers.values()) call.cancel()
-      publishers.clear()
     },
   }
 }
