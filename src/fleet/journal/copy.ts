@@ -53,6 +53,11 @@ export interface CopySettings {
 const messagesAtOnce = 500
 /** Milliseconds after which the disk is tried again. */
 const diskPause = 1_000
+/**
+ * Bytes of messages that wait for the disk. One that takes nothing may do so for days; the stream keeps what comes meanwhile,
+ * and is followed from there once all of these are on disk.
+ */
+const mostBytesWaiting = 8 * 1024 * 1024
 /** Milliseconds without a new message, before a start is given up. */
 const startPatience = 10_000
 
@@ -67,6 +72,8 @@ interface Step {
 export function createCopy(settings: CopySettings): Copy {
   const { stream, clock, vault, logger, failed, givenUp, parts } = settings
   let inbox: StoredMessage[] = []
+  let bytesWaiting = 0
+  let isFull = false
   let draining: Promise<void> | undefined
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
@@ -81,7 +88,7 @@ export function createCopy(settings: CopySettings): Copy {
     ...{ name: "The fleet's journal", clock, logger, take, gracePeriod: createGracePeriod(clock) },
     pace: { heartbeat: 1_000, askingAgain: 5_000 },
     follow: (pace, follower) => stream.follow(parts.state().seq, pace, follower),
-    isGivenUp: () => failure !== undefined,
+    isGivenUp: () => failure !== undefined || isFull,
     failed: (error) => void fail(error),
   })
 
@@ -102,6 +109,11 @@ export function createCopy(settings: CopySettings): Copy {
 
   function take(message: StoredMessage): void {
     inbox.push(message)
+    bytesWaiting += message.data.length
+    if (bytesWaiting >= mostBytesWaiting) {
+      isFull = true
+      reader.pause()
+    }
     if (retry === undefined) draining ??= drain().finally(() => (draining = undefined))
   }
 
@@ -129,6 +141,7 @@ export function createCopy(settings: CopySettings): Copy {
         return
       }
       inbox = inbox.slice(group.length)
+      for (const { data } of group) bytesWaiting -= data.length
       for (const { event, rest, applied, subject, firstJournalEnd: end } of steps) {
         parts.commit(event, applied)
         firstJournalEnd = end
@@ -137,6 +150,10 @@ export function createCopy(settings: CopySettings): Copy {
       }
       parts.committed()
       tellAll()
+      if (isFull && inbox.length === 0) {
+        isFull = false
+        reader.followAnew()
+      }
       if (parts.rotationIsDue()) await parts.rotate()
     }
   }

@@ -12,6 +12,8 @@ export interface StreamReader {
   start(): Promise<void>
   /** What was to hand out the messages may have died with its server. */
   followAnew(): void
+  /** Takes nothing more until the stream is followed anew; that is tried as soon as `isGivenUp` says no. */
+  pause(): void
   close(): Promise<void>
 }
 
@@ -41,6 +43,8 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
   const { clock, logger, gracePeriod } = settings
   const longestSilence = silentHeartbeats * settings.pace.heartbeat
   let following: Following | undefined
+  /** Who takes what comes. After its end another one may still get what had come before. */
+  let current: Follower | undefined
   let refollowing: Promise<void> | undefined
   /** When there was a sign of life of what hands out the messages, on the monotonic clock. */
   let heard = -Infinity
@@ -50,22 +54,39 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
   let isClosed = false
 
   async function follow(): Promise<void> {
-    const opened = await settings.follow(settings.pace, {
+    const follower: Follower = {
       take(message, isRemoval) {
+        if (follower !== current) return
         heard = clock.monotonic()
         settings.take(message, isRemoval)
       },
-      alive: () => void (heard = clock.monotonic()),
-      ended: () => void (heard = -Infinity),
-    })
+      alive() {
+        if (follower === current) heard = clock.monotonic()
+      },
+      ended() {
+        if (follower === current) heard = -Infinity
+      },
+    }
+    current = follower
+    const opened = await settings.follow(settings.pace, follower)
+    if (isClosed || follower !== current) {
+      await opened.close()
+      return
+    }
     heard = clock.monotonic()
     following = opened
-    if (isClosed) await opened.close()
+  }
+
+  function pause(): void {
+    current = undefined
+    heard = -Infinity
+    following?.close().catch(() => undefined)
+    following = undefined
   }
 
   function followAnew(): void {
     if (isClosed || settings.isGivenUp() || refollowing !== undefined) return
-    following?.close().catch(() => undefined)
+    pause()
     refollowing = follow()
       .then(() => {
         isCutOff = false
@@ -97,6 +118,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
       if (!isClosed) watching = every(clock, lookEvery, look)
     },
     followAnew,
+    pause,
     async close() {
       isClosed = true
       watching?.cancel()

@@ -67,7 +67,7 @@ function createStage() {
 }
 
 test('a stream is followed anew after two and a half heartbeats without a sign of life, or when it ends', async () => {
-  const { reader, state, follower, followedAfter } = createStage()
+  const { reader, state, clock, follower, followedAfter } = createStage()
   await reader.start()
   assert.equal(await followedAfter(2_500), 1)
   follower().alive()
@@ -80,6 +80,7 @@ test('a stream is followed anew after two and a half heartbeats without a sign o
   follower().ended()
   assert.deepEqual([await followedAfter(500), state.closed], [3, 2])
   await reader.close()
+  assert.equal(clock.waiting, 0)
   assert.deepEqual([await followedAfter(10_000), state.closed], [3, 3])
 })
 
@@ -98,13 +99,68 @@ test('a stream is not followed twice at a time, and not when nobody could do any
 })
 
 test('what is followed while the reader is closed is ended', async () => {
-  const { reader, state, followedAfter, hold } = createStage()
+  const { reader, state, clock, followedAfter, hold } = createStage()
   const release = hold()
   const started = reader.start()
   const closed = reader.close()
   release()
   await Promise.all([started, closed])
+  assert.equal(clock.waiting, 0)
   assert.deepEqual([await followedAfter(10_000), state.closed], [1, 1])
+})
+
+test('a reader that is closed while a stream is followed anew has ended it by then', async () => {
+  const { reader, state, hold } = createStage()
+  await reader.start()
+  const release = hold()
+  reader.followAnew()
+  const closed = reader.close()
+  await turn()
+  release()
+  await closed
+  assert.equal(state.closed, 2)
+})
+
+test('what was handed out before a stream is followed anew, and comes after it, is not taken', async () => {
+  const { reader, state, follower, followedAfter } = createStage()
+  await reader.start()
+  const before = follower()
+  reader.followAnew()
+  await turn()
+  assert.deepEqual([await followedAfter(0), state.closed], [2, 1])
+  before.take(message, false)
+  before.ended()
+  assert.deepEqual([await followedAfter(500), state.taken], [2, 0])
+  // Nor is it a sign of life of the other one.
+  await followedAfter(2_000)
+  before.alive()
+  before.take(message, false)
+  assert.equal(await followedAfter(500), 3)
+  await reader.close()
+})
+
+test('a stream of which nothing more can be taken is left, and followed again as soon as something can', async () => {
+  const { reader, state, follower, followedAfter, hold } = createStage()
+  await reader.start()
+  state.isGivenUp = true
+  reader.pause()
+  follower().take(message, false)
+  follower().alive()
+  assert.deepEqual([await followedAfter(1_000), state.closed, state.taken], [1, 1, 0])
+  state.isGivenUp = false
+  assert.equal(await followedAfter(500), 2)
+  follower().take(message, false)
+  assert.deepEqual([await followedAfter(2_500), state.taken], [2, 1])
+  // The store has not answered yet when that is the case.
+  const release = hold()
+  reader.followAnew()
+  reader.pause()
+  release()
+  await turn()
+  assert.deepEqual([await followedAfter(0), state.closed], [3, 3])
+  assert.deepEqual([await followedAfter(500), state.closed], [4, 3])
+  await reader.close()
+  assert.equal(state.closed, 4)
 })
 
 test('that a stream cannot be followed is told once, and again after it could be', async () => {
