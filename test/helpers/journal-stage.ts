@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { FileHandle } from 'node:fs/promises'
 import type { TestContext } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import type { FileSystem } from '../../src/base/files/file-system.ts'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
@@ -84,13 +85,13 @@ export function readAll(journal: Journal, plugin?: string): JournalEvent[] {
 }
 
 /**
- * The process is killed at call `limit` (from 1): that one, and all after it, never happen and never answer. `release`
- * closes what it still had open, as the system does.
+ * The process is killed at call `limit` (from 1): that one, and all after it, never happen and never answer. `ended` waits
+ * for what it does, or for the kill, and closes what it still had open, as the system does.
  */
 export function haltingFileSystem(limit: number): {
   files: FileSystem
   calls(): number
-  release(): Promise<void>
+  ended(life: Promise<void>): Promise<void>
 } {
   let calls = 0
   const opened = new Set<FileHandle>()
@@ -128,9 +129,23 @@ export function haltingFileSystem(limit: number): {
     rename: guard(systemFileSystem.rename),
     rm: guard(systemFileSystem.rm),
   }
-  const release = async (): Promise<void> => {
+  const ended = async (life: Promise<void>): Promise<void> => {
+    const done = life.then(() => true)
+    // Whatever does not come any more is known when the loop has nothing else to do.
+    for (let idle = 0, before = -1; idle < 20;) {
+      if (await Promise.race([done, settle()])) break
+      idle = calls === before && calls >= limit ? idle + 1 : 0
+      before = calls
+    }
     // A file descriptor of -1 is one that was closed before.
     for (const handle of opened) if (handle.fd !== -1) await handle.close()
   }
-  return { files, calls: () => calls, release }
+  return { files, calls: () => calls, ended }
+}
+
+/** A turn of the loop, its file operations included. */
+async function settle(): Promise<false> {
+  await systemFileSystem.stat('.')
+  await setImmediate()
+  return false
 }

@@ -508,7 +508,7 @@ test('a file whose time says that nobody has written to it is not read again', a
 
 test('a kill at any call to the file system loses nothing that was acknowledged, and the next start goes on', async (context) => {
   const run = async (directory: string, limit: number): Promise<{ acknowledged: number; calls: number }> => {
-    const { files, calls, release } = haltingFileSystem(limit)
+    const { files, calls, ended } = haltingFileSystem(limit)
     let acknowledged = 0
     const life = async (): Promise<void> => {
       const journal = await openTestJournal(directory, small({ files }))
@@ -517,14 +517,7 @@ test('a kill at any call to the file system loses nothing that was acknowledged,
       for (let n = 0; n < 24; n += 1) for (const seq of await use(journal, 1, n)) acknowledged = seq
       await journal.close()
     }
-    const done = life().then(() => true)
-    // Whatever does not come any more is known when the loop has nothing else to do.
-    for (let idle = 0, before = -1; idle < 20;) {
-      if (await Promise.race([done, settle()])) break
-      idle = calls() === before && calls() >= limit ? idle + 1 : 0
-      before = calls()
-    }
-    await release()
+    await ended(life())
     return { acknowledged, calls: calls() }
   }
   const { calls } = await run(await temporaryDirectory(context), Infinity)
@@ -546,13 +539,6 @@ test('a kill at any call to the file system loses nothing that was acknowledged,
 
 /** Of the calls so many are left out between two that are tried; all: `LUPINE_DISK_STEP=1`. */
 const everyCall = Number(process.env.LUPINE_DISK_STEP ?? 5)
-
-/** A turn of the loop, its file operations included. */
-async function settle(): Promise<false> {
-  await systemFileSystem.stat('.')
-  await setImmediate()
-  return false
-}
 
 for (const operation of ['open', 'writeFile', 'sync', 'rename'] as const) {
   test(`where ${operation} of a checkpoint or a new segment fails, every command is taken, once it is told, and it is made up for`, async (context) => {
