@@ -28,8 +28,8 @@ export interface Handover {
   giveUp(id: string): Promise<void>
   /** Somebody else has it already: nothing of it acts any more from now on. */
   cut(id: string): void
-  /** Gets the files of a plugin that another host has changed. Never rejects. */
-  mirror(id: string): Promise<void>
+  /** Gets the files of a plugin that another host has changed. Answers whether it has all of them now. Never rejects. */
+  mirror(id: string): Promise<boolean>
   /** Takes away what is left here of a plugin that another host has uninstalled. Never rejects. */
   removed(id: string, purged: readonly string[]): Promise<void>
 }
@@ -59,6 +59,8 @@ export function createHandover(
   /** Those that this host is to have. */
   const held = new Map<string, Move>()
   const retries = createKeyedTimers(clock)
+  /** Why files could not be fetched: it is told once. */
+  const unfetched = new Map<string, string>()
   const dependencies = createDependencyWait(context)
   let taken = new Map<string, Move>()
   let taking: Promise<void> | undefined
@@ -191,11 +193,17 @@ export function createHandover(
           if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || effects.isLoaded(id)) return
           if (!ownership.owns(id) || (await hasOtherFiles(id))) await mirrorFiles(context, id)
         })
+        unfetched.delete(id)
+        return !manifests.isUnread(id)
       } catch (error) {
-        logger.warn('The files of a plugin could not be fetched; whoever takes it over tries again', {
-          plugin: id,
-          error: messageOf(error),
-        })
+        const reason = messageOf(error)
+        if (unfetched.get(id) !== reason)
+          logger.warn('The files of a plugin could not be fetched; it is tried again', {
+            plugin: id,
+            error: reason,
+          })
+        unfetched.set(id, reason)
+        return false
       }
     },
   }

@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict'
+import { rm, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import type { JournalEventView } from '../../../src/schema/journal/journal-event.ts'
+import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { until } from '../../helpers/until.ts'
 import { openJournal } from '../../fleet/fleet-stage.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
@@ -58,4 +61,27 @@ test('an update that asks for more than was shown is refused, also where another
   await stage.publish([version('2.0.0', ['a.example', 'b.example'])])
   const refused = await post('update')
   assert.deepEqual([refused.status, refused.body.code], [422, 'integrity_mismatch'])
+})
+
+test('a host that could not have the files of a plugin of another one gets them by itself, and tells of it once', async (t) => {
+  const stage = await startFleetStage(t, [{ ...one, manifest: { description: 'The first one' } }])
+  const a = await stage.start('a')
+  const logger = createRecordingLogger()
+  const b = await stage.start('b', { logger })
+  await b.request('POST', '/api/hosts/b/drain')
+  const folder = join(b.directory, 'plugins')
+  await rm(folder, { recursive: true, force: true })
+  await writeFile(folder, 'not a folder')
+  await install(a, id)
+  await untilPlugin(b, id, 'to run on a', ({ state }) => state === 'running')
+  // What b itself knows of it.
+  const description = () => b.host.lifecycle.get(id).description
+  assert.equal(description(), null)
+  const told = (): number =>
+    logger.lines.filter(({ message }) => message.startsWith('The files of a plugin could not be fetched'))
+      .length
+  await until('b to say why', async () => told() > 0)
+  await rm(folder)
+  await until('b to know it', async () => description() === 'The first one')
+  assert.equal(told(), 1)
 })

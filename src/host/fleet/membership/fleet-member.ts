@@ -255,7 +255,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     takePart() {
       if (parts === undefined) return
       const { journal, manifests, handover } = parts
-      stopFollowing = followWanted({ journal, manifests, handover, keeper, owns })
+      stopFollowing = followWanted({ journal, clock, manifests, handover, keeper, owns })
       review()
       timer = every(clock, reviewEvery, review)
     },

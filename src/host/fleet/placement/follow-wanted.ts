@@ -1,18 +1,26 @@
-import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
+import type { Clock } from '../../../base/time/clock.ts'
+import { createKeyedTimers } from '../../../base/time/keyed-timers.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
+import { isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
+import type { Journal } from '../../../journal/journal.ts'
 import type { Manifests } from '../../../lifecycle/manifests/manifests.ts'
 import type { Handover } from '../../../lifecycle/supervision/handover.ts'
 import type { JournalEvent } from '../../../schema/journal/journal-event.ts'
 import { describedHosts, wantedPlugins } from './wanted.ts'
 
 export interface FollowWantedSettings {
-  journal: FleetJournal
+  journal: Pick<Journal, 'state' | 'subscribe'>
+  clock: Pick<Clock, 'schedule'>
   manifests: Pick<Manifests, 'get'>
   handover: Pick<Handover, 'mirror' | 'removed'>
   keeper: Pick<LeaseKeeper, 'describe' | 'want'>
   /** Whether this host has the plugin now. */
   owns(plugin: string): boolean
 }
+
+/** Milliseconds until files that could not be fetched are tried again; doubles with each further failure. */
+const firstPause = 5_000
+const longestPause = 60_000
 
 /** After these a plugin has other files. */
 const bringsFiles: ReadonlySet<JournalEvent['type']> = new Set([
@@ -27,29 +35,48 @@ const bringsFiles: ReadonlySet<JournalEvent['type']> = new Set([
  * plugins that other hosts have. Returns the way to stop.
  */
 export function followWanted(settings: FollowWantedSettings): () => void {
-  const { journal, manifests, handover, keeper, owns } = settings
+  const { journal, clock, manifests, handover, keeper, owns } = settings
   /** Plugins whose files are being fetched, and how often. */
   const fetching = new Map<string, number>()
+  const retries = createKeyedTimers(clock)
+  let isStopped = false
 
   function tellKeeper(): void {
     keeper.describe(describedHosts(journal.state))
     keeper.want(wantedPlugins(journal.state, manifests, (plugin) => owns(plugin) || !fetching.has(plugin)))
   }
 
+  function isOfOthers(plugin: string): boolean {
+    const snapshot = journal.state.plugins.get(plugin)
+    return snapshot !== undefined && isInstalled(stateOf(snapshot)) && !owns(plugin)
+  }
+
   /** What a plugin depends on, and so where it belongs, is known when its files are here. */
-  function fetch(plugin: string): void {
+  function fetch(plugin: string, pause = firstPause): void {
+    retries.cancel(plugin)
     fetching.set(plugin, (fetching.get(plugin) ?? 0) + 1)
-    void handover.mirror(plugin).then(() => {
+    void handover.mirror(plugin).then((isDone) => {
       const left = (fetching.get(plugin) ?? 1) - 1
       if (left === 0) fetching.delete(plugin)
       else fetching.set(plugin, left)
+      if (isStopped) return
       tellKeeper()
+      if (isDone || left > 0) return
+      retries.set(plugin, pause, () => {
+        // Whoever has it by now sees to its files.
+        if (isOfOthers(plugin)) fetch(plugin, Math.min(2 * pause, longestPause))
+      })
     })
   }
 
+  /** They could not be read or fetched when this host began, or another one has changed the plugin since. */
+  for (const { context } of journal.state.plugins.values()) {
+    const { id, version } = context
+    if (isOfOthers(id) && manifests.get(id)?.version !== version) fetch(id)
+  }
   tellKeeper()
   let isTold = true
-  return journal.subscribe((event) => {
+  const stopListening = journal.subscribe((event) => {
     const { plugin, type } = event
     // One that was uninstalled a moment ago may still be this host's, and has been installed anew by another.
     const isOthers = type === 'PluginInstalled' || (plugin !== null && !owns(plugin))
@@ -64,4 +91,9 @@ export function followWanted(settings: FollowWantedSettings): () => void {
       tellKeeper()
     })
   })
+  return () => {
+    isStopped = true
+    stopListening()
+    retries.cancelAll()
+  }
 }
