@@ -96,10 +96,11 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
 
   function sendText(subject: string, plain: string, noticeTo?: string): void {
     const sealed = ring.seal(context, plain)
-    const count = Math.max(1, Math.ceil(sealed.length / pieceBytes))
+    const size = pieceBytes(connection)
+    const count = Math.max(1, Math.ceil(sealed.length / size))
     const id = randomUUID()
     for (let index = 0; index < count; index += 1) {
-      const piece = sealed.slice(index * pieceBytes, (index + 1) * pieceBytes)
+      const piece = sealed.slice(index * size, (index + 1) * size)
       const text = `${id} ${index} ${count} ${piece}`
       if (noticeTo === undefined || index > 0) connection.publish(subject, text)
       else connection.publish(subject, text, { reply: noticeTo })

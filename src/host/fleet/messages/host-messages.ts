@@ -68,7 +68,7 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   const subscriptions = [listen('wishes', hear), listen('events', carry), listen('announcements', watch)]
 
   function hear(data: Uint8Array): void {
-    const { from, names = [], watches: isWatching = false } = parsed<Wish & { from: string }>(data)
+    const { from, names = [], watches: isWatching = false } = received<Wish>(data).head
     if (from === undefined || from === host) return
     const isNew = !others.has(from)
     others.set(from, { names, watches: isWatching, at: clock.monotonic(), matches: matcherOf(names) })
@@ -113,7 +113,7 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
     const isEmpty = wish.names.length === 0 && !wish.watches
     if ((isEmpty || !again) && text === said) return
     said = text
-    connection.publish(subject('wishes'), text)
+    sendWhole('wishes', Buffer.from(text))
   }
 
   function tick(): void {
@@ -136,16 +136,20 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
   })
 
   function send(kind: string, head: object, body: SerializedJson<unknown> | undefined): void {
-    const whole = message(head, body?.bytes)
-    if (whole.length <= pieceBytes) {
+    sendWhole(kind, message(head, body?.bytes))
+  }
+
+  /** A plugin may say as much in one event as a server takes in one message, and that is without who says it. */
+  function sendWhole(kind: string, whole: Buffer): void {
+    const size = pieceBytes(connection)
+    if (whole.length <= size) {
       connection.publish(subject(kind), whole)
       return
     }
-    // A plugin may say as much in one event as a server takes in one message, and that is without who says it.
-    const count = Math.ceil(whole.length / pieceBytes)
+    const count = Math.ceil(whole.length / size)
     const of = randomUUID()
     for (let index = 0; index < count; index += 1) {
-      const part = whole.subarray(index * pieceBytes, (index + 1) * pieceBytes)
+      const part = whole.subarray(index * size, (index + 1) * size)
       connection.publish(subject(kind), message({ piece: { of, index, count } }, part))
     }
   }

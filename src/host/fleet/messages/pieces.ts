@@ -1,7 +1,16 @@
 import type { Clock } from '../../../base/time/clock.ts'
+import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 
-/** Bytes of one message between hosts, at most; what is longer goes in several. A server takes 1 MiB by default. */
-export const pieceBytes = 512 * 1024
+/** Bytes of one message between hosts, at most. A server takes 1 MiB by default. */
+const mostBytes = 512 * 1024
+/** Bytes beside a piece, at most: which one it is, of what, and whose. */
+const bytesOfHead = 512
+
+/** Bytes of one message, or piece; what is longer goes in several. More than the server takes is thrown back by its client. */
+export function pieceBytes({ info }: Pick<StoreConnection, 'info'>): number {
+  return Math.max(1, Math.min(mostBytes, (info?.max_payload ?? Infinity) - bytesOfHead))
+}
+
 /** Pieces of one whole: 64 MiB. */
 const piecesLimit = 128
 /** Milliseconds after which pieces whose rest has not come are forgotten. */

@@ -15,9 +15,9 @@ import { until } from '../../../helpers/until.ts'
 
 const key = new Uint8Array(32).fill(7)
 
-async function stage(t: TestContext) {
+async function stage(t: TestContext, lines: string[] = []) {
   const directory = await mkdtemp(join(tmpdir(), 'lupine-calls-'))
-  const nats = await startNatsServer(directory)
+  const nats = await startNatsServer(directory, { lines })
   const closing: (() => Promise<void> | void)[] = []
   t.after(async () => {
     for (const close of closing) await close()
@@ -56,6 +56,15 @@ test('what one host asks another answers, however long it is', async (t) => {
   const answer = await calls.call('b', 'get', ['@a/b', { long }], { timeout: 10_000 })
   assert.deepEqual(answer, { text: long })
   assert.deepEqual(asked, [['get', ['@a/b', { long }]]])
+})
+
+test('what one host asks another answers, also where a message of the store has less room', async (t) => {
+  const { host } = await stage(t, ['max_payload: 20000'])
+  const long = 'x'.repeat(100_000)
+  await host('b', async (_method, given) => ({ given }))
+  const { calls } = await host('a')
+  const answer = await calls.call('b', 'get', [long], { timeout: 10_000 })
+  assert.deepEqual(answer, { given: [long] })
 })
 
 test('a problem of the other host is that of the caller, with its details', async (t) => {
