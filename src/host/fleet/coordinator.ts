@@ -1,7 +1,9 @@
 import type { Clock } from '../../base/time/clock.ts'
+import { pause } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { ExternalBus } from '../../bus/external/external-bus.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
+import { isPassing } from '../../journal/fold/stale-decision.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { createLifecyclePublisher, type LifecyclePublisher } from '../../mqtt-api/lifecycle-publisher.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
@@ -22,6 +24,8 @@ export interface Coordinator {
 
 /** Under which it keeps how far it has come, among the stored values. */
 const cursorKey = 'lifecycle'
+/** Milliseconds until that is read again while the store is away: who began with the present would leave events out for good. */
+const retryPause = 2_000
 
 export function createCoordinator(parts: {
   lifecycle: Pick<Lifecycle, 'history' | 'lastSeq'>
@@ -35,24 +39,34 @@ export function createCoordinator(parts: {
   const failed = logFailure(logger, "The fleet's events could not be published")
   /** Undefined: another host does it. */
   let publisher: LifecyclePublisher | undefined
-  let term = 0
+  let term = new AbortController()
 
-  /** Where the one before has come to. */
-  async function lastPublished(): Promise<number | undefined> {
-    const known = (await stores.open(coordinatorLease))[cursorKey]?.value
-    return typeof known === 'number' ? known : undefined
+  /** Where the one before has come to. Undefined: nobody has begun yet, it cannot be read, or the term is over. */
+  async function lastPublished(over: AbortSignal): Promise<number | undefined> {
+    for (let isTold = false; !over.aborted; isTold = true) {
+      try {
+        const known = (await stores.open(coordinatorLease))[cursorKey]?.value
+        return typeof known === 'number' ? known : undefined
+      } catch (error) {
+        if (!isTold) failed(error)
+        if (!isPassing(error)) return undefined
+        await pause(clock, retryPause, over)
+      }
+    }
+    return undefined
   }
 
   return {
     async begin() {
-      term += 1
-      const mine = term
+      term.abort()
+      term = new AbortController()
+      const over = term.signal
       const move = (seq: number): void => {
-        if (mine === term) stores.set(coordinatorLease, cursorKey, { value: seq })
+        if (!over.aborted) stores.set(coordinatorLease, cursorKey, { value: seq })
       }
       const { lastSeq } = lifecycle
-      const known = await lastPublished().catch(failed)
-      if (mine !== term) return
+      const known = await lastPublished(over)
+      if (over.aborted) return
       const seq = Math.min(known ?? lastSeq, lastSeq)
       // What happens from now on is to come, even if this host ends before the broker has taken any of it.
       if (known === undefined) move(seq)
@@ -68,10 +82,12 @@ export function createCoordinator(parts: {
       const last = publisher
       const ended = term
       publisher = undefined
+      // What is still being asked for is of no use; what the broker takes in the end counts.
+      if (last === undefined) ended.abort()
       await last?.close()
       // Another term may have begun meanwhile, with the values as they are then.
       if (ended !== term) return
-      term += 1
+      ended.abort()
       await stores.release(coordinatorLease).catch(failed)
     },
     follow(event) {
