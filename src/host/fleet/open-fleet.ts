@@ -215,7 +215,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         // From here on it is the one host of its name: another one would have answered and told the fleet in place of it.
         calls?.listen()
         const messages = createHostMessages({
-          ...{ connection: connected.connection, fleet: connected.name, host: id, clock },
+          ...{ connection: connected.connection, fleet: connected.name, host: id, clock, logger },
           events: lifecycle.events,
           watches: () => watches(),
           maySpeak: () => known.keeper.maySpeak(),

@@ -1,6 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import type { Clock } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
+import type { Logger } from '../../../base/log/log.ts'
+import { createWarner } from '../../../base/log/warning.ts'
+import { messageOf } from '../../../base/problem.ts'
 import { hasWildcard, partPattern } from '../../../base/text/part-pattern.ts'
 import { type SerializedJson, serializedJson } from '../../../base/text/serialized-json.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
@@ -23,6 +26,7 @@ export interface HostMessagesSettings {
   fleet: string
   host: string
   clock: Clock
+  logger: Logger
   events: EventHub
   /** Whether somebody here watches the announcements of all hosts. */
   watches: () => boolean
@@ -54,7 +58,8 @@ interface Known extends Wish {
 }
 
 export function createHostMessages(settings: HostMessagesSettings): HostMessages {
-  const { connection, fleet, host, clock, events, watches, take, maySpeak } = settings
+  const { connection, fleet, host, clock, logger, events, watches, take, maySpeak } = settings
+  const warn = createWarner(logger, clock)
   const subject = (kind: string): string => `lupine.${fleet}.messages.${kind}`
   const others = new Map<string, Known>()
   const pieces = createPieces<Uint8Array>(clock)
@@ -63,7 +68,15 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
 
   const listen = (kind: string, handle: (data: Uint8Array) => void) =>
     connection.subscribe(subject(kind), {
-      callback: (error, message) => (error === null ? handle(message.data) : undefined),
+      callback(error, message) {
+        if (error !== null) return
+        try {
+          handle(message.data)
+        } catch (failure) {
+          // The client would give the connection up for it.
+          warn('A message between hosts of the fleet was not understood', { error: messageOf(failure) })
+        }
+      },
     })
   const subscriptions = [listen('wishes', hear), listen('events', carry), listen('announcements', watch)]
 

@@ -5,6 +5,7 @@ import type { Json } from '../../../../src/base/text/json.ts'
 import { serializeJson } from '../../../../src/base/text/serialized-json.ts'
 import { createHostMessages } from '../../../../src/host/fleet/messages/host-messages.ts'
 import { createEventHub } from '../../../../src/lifecycle/running/event-hub.ts'
+import { createRecordingLogger } from '../../../bus/bus-fixture.ts'
 import { connectTo, startStore } from '../../../helpers/nats-server.ts'
 import { until } from '../../../helpers/until.ts'
 
@@ -12,14 +13,15 @@ import { until } from '../../../helpers/until.ts'
 async function createHost(context: TestContext, url: string, host: string) {
   const connection = await connectTo(context, url)
   const events = createEventHub()
+  const logger = createRecordingLogger()
   const messages = createHostMessages({
-    ...{ connection, fleet: 'test', host, clock: systemClock, events },
+    ...{ connection, fleet: 'test', host, clock: systemClock, logger, events },
     watches: () => false,
     take: () => undefined,
     maySpeak: () => true,
   })
   context.after(() => messages.close())
-  return { events, messages, emit }
+  return { connection, events, messages, emit, logger }
 
   function emit(name: string, text: string): void {
     const data = serializeJson<Json>(text)
@@ -47,4 +49,24 @@ for (const [what, lines, count] of [
       return heard.length > 0
     })
     assert.equal(heard[0], text)
+  })
+
+for (const [kind, text] of [
+  ['wishes', '{"from":"b","names":5}'],
+  ['events', '{"from":"b","piece":null}\n"x"'],
+] as const)
+  test(`of ${kind} that no host of this version says a line tells, and the connection stays`, async (context) => {
+    const { url } = await startStore(context)
+    const a = await createHost(context, url, 'a')
+    const heard: unknown[] = []
+    a.events.subscribe('@fixtures/listener', 'sensor:a', (_name, data) => void heard.push(data.value()))
+    const other = await connectTo(context, url)
+    await a.connection.flush()
+    other.publish(`lupine.test.messages.${kind}`, text)
+    other.publish('lupine.test.messages.events', '{"from":"b","plugin":"@a/b","name":"sensor:a"}\n"hello"')
+    await until('what came after it', async () => heard.length > 0)
+    assert.deepEqual(
+      [heard, a.logger.lines.map(({ message }) => message)],
+      [['hello'], ['A message between hosts of the fleet was not understood']],
+    )
   })
