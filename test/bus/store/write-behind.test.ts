@@ -98,6 +98,27 @@ test('All that has changed is written at once half a second after the first chan
   behind.delete('short')
   await elapse()
   assert.deepEqual([state.batches[1], clock.waiting, state.opened], [['-a'], 0, 1])
+  // It is known that it is gone.
+  set('a', '2')
+  behind.delete('a')
+  await elapse()
+  assert.equal(state.batches.length, 2)
+})
+
+test('Much is written in pieces of a thousand records, or of a mebibyte, between which others have their turn', async () => {
+  const { state, set, elapse } = createStage()
+  for (let n = 0; n < 2_500; n += 1) set(`n${n}`, '1')
+  await elapse()
+  assert.deepEqual(
+    state.batches.splice(0).map(({ length }) => length),
+    [1_000, 1_000, 500],
+  )
+  for (const key of ['a', 'b', 'c', 'd']) set(key, 'x'.repeat(600 * 1024))
+  await elapse()
+  assert.deepEqual(state.batches, [
+    ['+a', '+b'],
+    ['+c', '+d'],
+  ])
 })
 
 test('On a full disk everything goes on in memory, is told once, and is written when there is room', async () => {
@@ -206,4 +227,28 @@ test('At the end what waits is written, and told if it cannot be', async () => {
   await bad.behind.close()
   assert.match(bad.logged().at(-1) ?? '', /could not be written to disk, and is lost/)
   assert.equal(bad.clock.waiting, 0)
+  // Nor is it tried again when a write was under way.
+  const late = createStage()
+  late.set('a', '1')
+  late.state.full = true
+  late.clock.advance(writeBehindDelay)
+  await late.behind.close()
+  assert.equal(late.clock.waiting, 0)
+})
+
+test('What was read changes on disk, and goes there, like anything else, and is not told again', async () => {
+  const { behind, disk, state, set, load, elapse } = createStage({ changed: '1', gone: '1', last: '1' })
+  const told = await load()
+  state.full = true
+  behind.delete('gone')
+  set('changed', '2')
+  set('last', '2')
+  await elapse()
+  state.full = false
+  await elapse(diskRetryDelays[0])
+  assert.deepEqual(told, ['changed=1', 'gone=1', 'last=1', 'all'])
+  assert.deepEqual([...disk].sort(), [
+    ['changed', '2'],
+    ['last', '2'],
+  ])
 })
