@@ -139,6 +139,9 @@ test('On a full disk everything goes on in memory, is told once, and is written 
   ])
   set('short', 'x')
   behind.delete('short')
+  // Its removal has not come to the disk.
+  set('gone', '2')
+  behind.delete('gone')
   state.full = false
   await elapse(diskRetryDelays[1] ?? 0)
   assert.equal(behind.failure, undefined)
