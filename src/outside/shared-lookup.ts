@@ -1,4 +1,4 @@
-import type { LookupFunction } from 'node:net'
+import { isIP, type LookupFunction } from 'node:net'
 import { evictOldest } from '../base/evict-oldest.ts'
 import { messageOf } from '../base/problem.ts'
 import { systemClock } from '../base/time/clock.ts'
@@ -69,6 +69,11 @@ export function createSharedLookup(
   }
 
   return (hostname, options, callback) => {
+    // Sockets for datagrams have addresses looked up, too: nobody has to be asked for those.
+    if (isIP(hostname) !== 0) {
+      lookup(hostname, options, callback)
+      return
+    }
     const { family = 0, hints = 0, all = false, verbatim, order } = options
     const key = JSON.stringify([hostname, family, hints, all, verbatim, order])
     const others = waiting.get(key)

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import { createSocket } from 'node:dgram'
+import { lookup as systemLookup } from 'node:dns'
+import { once } from 'node:events'
 import type { LookupFunction } from 'node:net'
 import { test } from 'node:test'
+import { systemClock } from '../../src/base/time/clock.ts'
+import { openUdp } from '../../src/outside/connections/udp-link.ts'
+import { createOwnListeners } from '../../src/outside/own-listeners.ts'
 import { createSharedLookup } from '../../src/outside/shared-lookup.ts'
 
 test('what is asked for differently is looked up apart, and who asks again later anew', () => {
@@ -106,4 +112,34 @@ test('quick names go first also while nothing is slow, and one that has become s
   asked.splice(0)
   ask('new-4', 'lamp', 'fan')
   assert.deepEqual(asked, ['new-4', 'fan'])
+})
+
+test('a UDP socket opens, and sends to an address, while a name server is silent', async (t) => {
+  const silent = /\.silent$/
+  const own = createOwnListeners({
+    ports: () => [],
+    lookup(name, options, callback) {
+      if (!silent.test(name)) systemLookup(name, options, callback)
+    },
+  })
+  for (const name of ['one.silent', 'two.silent', 'three.silent']) own.anyLookup(name, {}, () => undefined)
+  const device = createSocket('udp4')
+  device.bind(0, '127.0.0.1')
+  t.after(() => device.close())
+  await once(device, 'listening')
+  const peer = { host: '127.0.0.1', port: device.address().port }
+  const link = openUdp(
+    { kind: 'udp', groups: [], broadcast: false },
+    {
+      opened: () => link.write(Buffer.from('on'), { text: false, peer }, () => undefined),
+      message: () => undefined,
+      silence: () => undefined,
+      ended: () => undefined,
+      warn: () => undefined,
+    },
+    { clock: systemClock, own },
+  )
+  t.after(() => link.destroy())
+  const [heard] = (await once(device, 'message', { signal: AbortSignal.timeout(10_000) })) as [Buffer]
+  assert.equal(heard.toString(), 'on')
 })

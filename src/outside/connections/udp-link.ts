@@ -13,7 +13,11 @@ const failuresTold = 20
 const joinAgain = 10_000
 
 /** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
-export function openUdp(target: UdpTarget, events: LinkEvents, { clock, own }: LinkContext): Link {
+export function openUdp(
+  target: UdpTarget,
+  events: LinkEvents,
+  { clock, own }: Pick<LinkContext, 'clock' | 'own'>,
+): Link {
   const { port, groups, broadcast } = target
   const socket = createSocket({
     type: groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4',
