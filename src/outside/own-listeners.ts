@@ -22,6 +22,9 @@ export const addressTimeout = 1_500
 export const addressTimeoutWithin = (milliseconds: number): number =>
   Math.min(addressTimeout, Math.ceil(milliseconds / 2))
 
+/** Milliseconds after which the system asks a silent other side whether it is still there. */
+const keepAliveDelay = 30_000
+
 /**
  * The host's own HTTP and MQTT are closed to plugins: whoever may call them commands the host. Every socket for a
  * plugin, of whatever kind, is opened with what is here, and judged by the address that it connects to.
@@ -37,7 +40,10 @@ export interface OwnListeners {
   readonly lookup: LookupFunction
   /** Rejects with the refusal of a name, for what somebody else will resolve: a proxy. */
   assertElsewhere(host: string, port: number): Promise<void>
-  /** A TCP connection that never gets to one of them; a refusal is its error. */
+  /**
+   * A TCP connection that never gets to one of them; a refusal is its error. What is written goes at once, and the other side is
+   * asked whether it is there after half a minute of silence.
+   */
   connect(options: TcpNetConnectOpts & { host: string }): Socket
   /** The same with TLS. */
   connectTls(options: ConnectionOptions & { host: string; port: number }): Socket
@@ -96,11 +102,13 @@ export function createOwnListeners({
   function elsewhere<T extends ElsewhereOptions>(options: T, open: (options: T) => Socket): Socket {
     const reason = refusal(options.host, options.port)
     if (reason !== undefined) return new NetSocket().destroy(reason)
-    return open({
+    const socket = open({
       autoSelectFamilyAttemptTimeout: addressTimeout,
       ...options,
       lookup: concerns(options.port) ? guardedLookup : lookup,
     })
+    // As options `node:tls` leaves them out.
+    return socket.once('connect', () => socket.setNoDelay().setKeepAlive(true, keepAliveDelay))
   }
 
   return {

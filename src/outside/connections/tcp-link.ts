@@ -4,8 +4,6 @@ import { addressTimeoutWithin } from '../own-listeners.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 import { createSilence } from './silence.ts'
 
-/** Milliseconds after which the system asks a silent peer whether it is still there. */
-const keepAliveDelay = 30_000
 /** Bytes that are read and thrown away of a connection that is being closed. */
 const unwantedLimit = 1024 * 1024
 
@@ -13,10 +11,7 @@ const unwantedLimit = 1024 * 1024
 export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, delivery }: LinkContext): Link {
   const { port, tls, timeout } = target
   const host = target.host.replace(/^\[|\]$/g, '')
-  const options = {
-    ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(timeout) },
-    ...{ noDelay: true, keepAlive: true, keepAliveInitialDelay: keepAliveDelay },
-  }
+  const options = { host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(timeout) }
   const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)
   const socket =
     tls === undefined

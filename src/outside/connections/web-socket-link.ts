@@ -33,7 +33,7 @@ export function openWebSocket(
     if (!isGeneratedHeader(name, value)) (headers[name.toLowerCase()] ??= []).push(value)
   headers['user-agent'] ??= [`lupine/${hostVersion}`]
 
-  const options = { host: bareHost, port, noDelay: true, keepAlive: true }
+  const options = { host: bareHost, port }
   const openSocket = (): Socket => {
     const opened =
       url.protocol === 'ws:'

@@ -108,7 +108,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     if (rtu !== true) return createModbusLink({ host, port, clock, own })
     return createRtuLink({
       ...{ clock, rest: leastRest },
-      open: (signal) => connected(own.connect({ host, port, noDelay: true, keepAlive: true }), signal),
+      open: (signal) => connected(own.connect({ host, port }), signal),
       shut: (stream) => stream.destroy(),
     })
   }

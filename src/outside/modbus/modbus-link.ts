@@ -4,9 +4,6 @@ import type { ModbusRequest } from '../../schema/outside/outside.ts'
 import { addressTimeoutWithin, type OwnListeners } from '../own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
 
-/** Milliseconds after which the system asks a silent gateway whether it is still there. */
-const keepAliveDelay = 30_000
-
 /** No answer came in time; a late one is ignored. */
 export class ModbusTimeout extends Error {
   override readonly name = 'ModbusTimeout'
@@ -63,10 +60,9 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
 
   function open(milliseconds: number): Socket {
     const opened = own.connect({
-      ...{ host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(milliseconds) },
-      noDelay: true,
-      keepAlive: true,
-      keepAliveInitialDelay: keepAliveDelay,
+      host,
+      port,
+      autoSelectFamilyAttemptTimeout: addressTimeoutWithin(milliseconds),
     })
     let connected = false
     opened.on('connect', () => {
