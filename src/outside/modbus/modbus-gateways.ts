@@ -6,7 +6,7 @@ import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } fr
 import { createRtuLink } from './modbus-rtu-link.ts'
 import { ModbusError } from './modbus-telegram.ts'
 import { networkFailure } from '../network-error.ts'
-import type { OwnListeners } from '../own-listeners.ts'
+import { addressTimeoutWithin, type OwnListeners } from '../own-listeners.ts'
 
 const serialPorts = lazyImport(() => import('../serial/open-serial-port.ts'))
 
@@ -108,7 +108,10 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     if (rtu !== true) return createModbusLink({ host, port, clock, own })
     return createRtuLink({
       ...{ clock, rest: leastRest },
-      open: (signal) => connected(own.connect({ host, port }), signal),
+      open(signal, milliseconds) {
+        const autoSelectFamilyAttemptTimeout = addressTimeoutWithin(milliseconds)
+        return connected(own.connect({ host, port, autoSelectFamilyAttemptTimeout }), signal)
+      },
       shut: (stream) => stream.destroy(),
     })
   }

@@ -14,8 +14,8 @@ const longestAnswer = 256
 
 export interface RtuLinkSettings<S extends Duplex> {
   clock: Clock
-  /** Opens the way there; `signal`: nobody wants it any more. Rejects with the reason. */
-  open(signal: AbortSignal): Promise<S>
+  /** Opens the way there, for a question that has so much time; `signal`: nobody wants it any more. Rejects with the reason. */
+  open(signal: AbortSignal, milliseconds: number): Promise<S>
   shut(stream: S): void
   /** Milliseconds of rest between two telegrams: three and a half characters. */
   rest: number
@@ -58,9 +58,11 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
     return opened
   }
 
-  function connect(): Promise<S> {
+  function connect(milliseconds: number): Promise<S> {
     opening = new AbortController()
-    const mine: Promise<S> = open(opening.signal).then((opened) => attach(opened, () => stream === mine))
+    const mine: Promise<S> = open(opening.signal, milliseconds).then((opened) =>
+      attach(opened, () => stream === mine),
+    )
     return mine
   }
 
@@ -113,7 +115,7 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
             if (sent) late.expect(request)
             reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
           })
-          stream ??= connect()
+          stream ??= connect(milliseconds)
           const mine = stream
           mine.then(
             (opened) => {
