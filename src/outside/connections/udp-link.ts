@@ -9,6 +9,8 @@ import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
 
 /** Different failures to send of which the plugin's log is told. */
 const failuresTold = 20
+/** Milliseconds from one line about datagrams that were dropped to the next: who floods a port is not to fill the log. */
+const tellAgain = 60_000
 /** Milliseconds until the groups are joined on networks that have come meanwhile. */
 const joinAgain = 10_000
 
@@ -36,12 +38,14 @@ export function openUdp(
   let closing = false
   let closed = false
   let joining: ScheduledCall | undefined
+  let telling: ScheduledCall | undefined
 
   function destroy(): void {
     if (closed) return
     closed = true
     silent = true
     joining?.cancel()
+    telling?.cancel()
     socket.close()
   }
 
@@ -55,6 +59,14 @@ export function openUdp(
     if (silent || told.size >= failuresTold || told.has(message)) return
     told.add(message)
     events.warn(message)
+  }
+
+  function tellOfDropped(): void {
+    telling = undefined
+    if (dropped === 0) return
+    events.warn(`${dropped} datagrams were dropped: the plugin takes them more slowly than they come`)
+    dropped = 0
+    telling = clock.schedule(tellAgain, tellOfDropped)
   }
 
   socket.on('error', (error) => fail({ reason: bindFailure(error, port) }))
@@ -106,9 +118,7 @@ export function openUdp(
     },
     resume() {
       paused = false
-      if (dropped === 0) return
-      events.warn(`${dropped} datagrams were dropped: the plugin takes them more slowly than they come`)
-      dropped = 0
+      if (telling === undefined) tellOfDropped()
     },
     close() {
       closing = true

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict'
+import { createSocket, type Socket } from 'node:dgram'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { test, type TestContext } from 'node:test'
+import type { LinkEnd } from '../../../src/outside/connections/link.ts'
+import { openUdp } from '../../../src/outside/connections/udp-link.ts'
+import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
+import type { UdpTarget } from '../../../src/schema/outside/connection.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
+
+/** A socket of a plugin's that is open, and a device that speaks to it. */
+async function stage(t: TestContext, more: Partial<UdpTarget> = {}) {
+  const device = createSocket('udp4')
+  device.bind(0, '127.0.0.1')
+  t.after(() => device.close())
+  await once(device, 'listening')
+  const opened: Socket[] = []
+  const note = (message: unknown): void => void opened.push((message as { socket: Socket }).socket)
+  subscribe('udp.socket', note)
+  const clock = createManualClock()
+  const heard: string[] = []
+  const warnings: string[] = []
+  const ends: LinkEnd[] = []
+  const link = openUdp(
+    { kind: 'udp', groups: [], broadcast: false, ...more },
+    {
+      opened: () => undefined,
+      message: (payload) => heard.push(Buffer.from(payload).toString()),
+      silence: () => undefined,
+      ended: (end) => ends.push(end),
+      warn: (message) => warnings.push(message),
+    },
+    { clock, own: createOwnListeners({ ports: () => [] }) },
+  )
+  unsubscribe('udp.socket', note)
+  t.after(() => link.destroy())
+  const [socket] = opened
+  assert.ok(socket)
+  await once(socket, 'listening')
+  return {
+    ...{ clock, link, device, socket, heard, warnings, ends },
+    /** The device says it, and it has come. */
+    async say(text: string): Promise<void> {
+      const come = once(socket, 'message')
+      device.send(text, socket.address().port, '127.0.0.1')
+      await come
+    },
+  }
+}
+
+test('of datagrams that are dropped the log is told once a minute, however often the plugin falls behind', async (t) => {
+  const { clock, link, say, heard, warnings } = await stage(t)
+  const line = (count: number): string =>
+    `${count} datagrams were dropped: the plugin takes them more slowly than they come`
+  async function fallBehind(): Promise<void> {
+    link.pause()
+    await say('dropped')
+    await say('dropped')
+    link.resume()
+    await say('taken')
+  }
+  await fallBehind()
+  assert.deepEqual(warnings.splice(0), [line(2)])
+  for (let time = 0; time < 3; time += 1) await fallBehind()
+  clock.advance(59_999)
+  assert.deepEqual(warnings, [])
+  clock.advance(1)
+  assert.deepEqual(warnings.splice(0), [line(6)])
+  clock.advance(60_000)
+  assert.equal(clock.waiting, 0)
+  await fallBehind()
+  assert.deepEqual(warnings, [line(2)])
+  assert.deepEqual([...new Set(heard)], ['taken'])
+  link.destroy()
+  assert.equal(clock.waiting, 0)
+})
