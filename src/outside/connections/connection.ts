@@ -15,10 +15,8 @@ import {
   writtenNotice,
 } from '../../schema/outside/connection.ts'
 import { isUndecided } from '../own-listeners.ts'
-import type { Link, LinkEnd, LinkEvents } from './link.ts'
+import { closingTime, type Link, type LinkEnd, type LinkEvents } from './link.ts'
 
-/** Milliseconds that what has been written may take to go once the connection is being closed. */
-const closingTime = 2_000
 const articles: Readonly<Record<OverlongPart, string>> = { frame: 'a', line: 'a', event: 'an' }
 /** Milliseconds that a connection has to last before the next loss counts as a first one. */
 const steadyAfter = 10_000

@@ -7,6 +7,9 @@ import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
 import type { Delivery } from './delivery.ts'
 
+/** Milliseconds that what has been written, and the other side, may take once a connection is being closed. */
+export const closingTime = 2_000
+
 /** One attempt to connect, and what comes of it. */
 export interface Link {
   /** `written` is called when it has gone. */

@@ -8,7 +8,7 @@ import {
   type WebSocketTarget,
 } from '../../schema/outside/connection.ts'
 import { isGeneratedHeader } from '../../schema/outside/generated-headers.ts'
-import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { closingTime, endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 
 /** The code of a connection that ended without a word (RFC 6455, section 7.4.1). */
@@ -55,6 +55,8 @@ export function openWebSocket(
     createConnection: openSocket as never,
     perMessageDeflate: false,
     maxPayload: connectionMessageLimit,
+    // Its types do not know it.
+    ...{ closeTimeout: closingTime },
   })
   let failure: LinkEnd | undefined
   let silent = false

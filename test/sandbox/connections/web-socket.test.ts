@@ -189,6 +189,31 @@ test('§15 a server that answers no pings is left, and one that refuses says so'
   assert.deepEqual(refused, ['1006\t127.0.0.1 answered HTTP 400'])
 })
 
+for (const [title, bytes, reason] of [
+  [
+    'sends more than a message may have',
+    [0x82, 127, 0, 0, 0, 0, 0, 0x20, 0, 0],
+    '1006\tMax payload size exceeded (WS_ERR_UNSUPPORTED_MESSAGE_LENGTH)',
+  ],
+  ['says that it ends', [0x88, 2, 0x0f, 0xa1], '4001\tnil'],
+] as const)
+  test(`§15 a server that ${title}, and does not hang up, is left soon`, async (t) => {
+    const { url, server } = await serve(t, (socket) => socket.pause())
+    server.on('connection', (_socket, { socket }) => socket.write(Buffer.from(bytes)))
+    const begun = performance.now()
+    const lines = await printedBy(
+      pluginSource(`
+        plugin:onInit(function()
+          local socket = plugin:webSocket("${url}", { reconnect = false })
+          socket:onClose(function(code, reason) print(code, reason) print("done") end)
+        end)
+      `),
+    )
+    assert.deepEqual(lines, [reason])
+    // Left alone, the library waits for thirty seconds.
+    assert.ok(performance.now() - begun < 20_000)
+  })
+
 for (const [title, scheme, begin] of [
   ['says nothing', 'ws', ''],
   ['never comes to the end of its answer', 'ws', 'HTTP/1.1 101 Switching Protocols\r\nX-Wait:'],
