@@ -31,7 +31,8 @@ export function createManualClock(start = Date.parse('2026-01-01T00:00:00Z')): M
         time = Math.max(time, next.at)
         next.callback()
       }
-      time = end
+      // Some of the calls may have paused it.
+      time = Math.max(time, end)
     },
     pause(milliseconds) {
       time += milliseconds
