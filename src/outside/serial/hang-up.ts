@@ -13,6 +13,7 @@ const notYet = new Set(['EAGAIN', 'EWOULDBLOCK', 'EINTR'])
 export function noticeHangUp({ port }: SerialPort): void {
   if (port === undefined || !('poller' in port)) return
   const { poller } = port
+  const isOpen = (): boolean => port.fd !== null
   const readable = (): Promise<void> =>
     new Promise((resolve, reject) => {
       poller.once('readable', (error: Error | null) => (error === null ? resolve() : reject(error)))
@@ -26,7 +27,8 @@ export function noticeHangUp({ port }: SerialPort): void {
       } catch (error) {
         if (!notYet.has((error as NodeJS.ErrnoException).code ?? '')) throw error
       }
-      await readable()
+      // Closed meanwhile, its poller is gone, and to ask that for anything ends the process.
+      if (isOpen()) await readable()
     }
     // The library's word for what ended because somebody has closed the port.
     throw Object.assign(new Error('the port is closed'), { canceled: true })

@@ -53,6 +53,34 @@ test('what comes on a serial port arrives at once, although nothing else wakes t
   }
 })
 
+test('a serial port that is closed while it is being read asks nothing of its poller, which is gone then', async (t) => {
+  const { path } = await createSerialPair(t)
+  const port = await openSerialPort({ path, baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 })
+  const { port: binding } = port
+  assert.ok(binding && 'poller' in binding)
+  const reads: Promise<unknown>[] = []
+  const read = binding.read.bind(binding)
+  binding.read = (...given) => {
+    const reading = read(...given)
+    reads.push(reading.catch((error: unknown) => error))
+    return reading
+  }
+  const once = binding.poller.once.bind(binding.poller)
+  binding.poller.once = (...given) => {
+    // Really asked, it would end the process.
+    if (binding.fd === null) throw new Error('the poller is gone')
+    return once(...given)
+  }
+  port.on('data', () => undefined)
+  // It is read from the next tick on, and what comes of that is told in a later turn.
+  await new Promise<void>((resolve) => process.nextTick(resolve))
+  assert.equal(reads.length, 1)
+  await new Promise((resolve) => port.close(resolve))
+  assert.deepEqual(await Promise.all(reads), [
+    Object.assign(new Error('the port is closed'), { canceled: true }),
+  ])
+})
+
 test('§15 a serial port that is pulled out is told, and looked for again', async (t) => {
   const { path, port, pull } = await createSerialPair(t)
   await withOutside(
