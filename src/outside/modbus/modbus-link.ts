@@ -68,10 +68,8 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
     opened.on('connect', () => {
       connected = true
     })
-    // What is heard of a connection that was dropped is of no interest.
-    opened.on('data', (chunk) => {
-      if (socket === opened) receive(chunk)
-    })
+    opened.on('data', receive)
+    // How a connection ends that was dropped is of no interest.
     opened.on('error', (error) => {
       if (socket === opened) drop(connected ? new ModbusDisconnect(proven) : error)
     })

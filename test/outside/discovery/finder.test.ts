@@ -173,11 +173,13 @@ test('strangers get a tenth of the time: what is more is left out, and said once
 test('what cannot be sent is told to all who look, once a minute', async (t) => {
   const { clock, context, look } = await stage(t)
   const both = [await look('a'), await look('b')]
-  const send = async (): Promise<void> => {
-    context.send(() => Buffer.alloc(70_000))
+  const send = async (bytes = 70_000): Promise<void> => {
+    context.send(() => Buffer.alloc(bytes))
     await turn()
     await turn()
   }
+  await send(1)
+  assert.deepEqual(both, [['ready'], ['ready']])
   await send()
   await send()
   for (const told of both) {

@@ -342,6 +342,32 @@ test('a connection that breaks under a request is opened once more for it, if it
   })
 })
 
+test('a connection that is reset under a request is opened once more for it, if that one had worked before', async (t) => {
+  const clients: Socket[] = []
+  const note = (message: unknown): void => void clients.push((message as { socket: Socket }).socket)
+  subscribe('net.client.socket', note)
+  t.after(() => unsubscribe('net.client.socket', note))
+  const resetting: Answer = (seen, body, socket) => {
+    if (body.readUInt16BE(1) !== 13 || seen.connection === 2) return countingRegisters(seen, body, socket)
+    socket.resetAndDestroy()
+    return undefined
+  }
+  await stage(resetting, async ({ server, read }) => {
+    assert.deepEqual(await read(1), values(1))
+    assert.deepEqual(await read(13), values(13))
+    assert.equal(server.connections.length, 2)
+    // Once that one has gone, the next is a new one that has never answered.
+    const gone = new Promise((resolve) => clients[1]?.once('close', resolve))
+    server.connections[1]?.destroy()
+    await gone
+    assert.deepEqual(await read(13), {
+      ok: false,
+      message: `the connection was closed before the answer came (127.0.0.1:${server.port})`,
+    })
+    assert.equal(server.connections.length, 3)
+  })
+})
+
 test('what answers but does not speak Modbus is an error, and nothing breaks', async () => {
   const garbage: (Buffer | undefined)[] = [
     Buffer.from('HTTP/1.1 400 Bad Request\r\n\r\n'),
