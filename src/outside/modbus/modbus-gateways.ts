@@ -211,8 +211,10 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     forget(plugin) {
       for (const gateway of [...gateways.values()]) {
         const isLast = gateway.users.delete(plugin) && gateway.users.size === 0
-        // What is under way is cancelled by whoever asked, and ends it then.
-        if (isLast && gateway.serves === undefined) drop(gateway)
+        if (!isLast) continue
+        if (gateway.serves === undefined) drop(gateway)
+        // Nobody waits for what is under way, which may take a minute: whoever works on it drops the gateway then.
+        else gateway.link.drop()
       }
     },
     async close() {

@@ -499,6 +499,39 @@ test('a connection is closed when the last plugin that has used it is unloaded, 
   )
 })
 
+test('a device that does not answer has its connection no longer than the plugin that asks it', async () => {
+  const clock = createManualClock()
+  await stage(
+    (seen, body, socket) => (seen.connection === 1 ? undefined : countingRegisters(seen, body, socket)),
+    async ({ server, gateways, read }) => {
+      const unloading = new AbortController()
+      const answers = [1, 2].map((address) =>
+        gateways.request(
+          '@test/probe',
+          { host: '127.0.0.1', port: server.port, unit: 1, fc: 3, address, quantity: 1, timeout: 60_000 },
+          unloading.signal,
+        ),
+      )
+      await server.until(1)
+      unloading.abort()
+      gateways.forget('@test/probe')
+      let isOver = false
+      void Promise.all(answers).then(() => {
+        isOver = true
+      })
+      for (let turn = 0; turn < 50; turn += 1) await new Promise(setImmediate)
+      assert.deepEqual([isOver, clock.waiting], [true, 0])
+      // Loaded again at once, it asks as if nothing had been.
+      assert.deepEqual(await read(3), values(3))
+      assert.deepEqual(
+        server.seen.map(({ connection }) => connection),
+        [1, 2],
+      )
+    },
+    clock,
+  )
+})
+
 test('a request that waits is never sent once nobody waits for it', async () => {
   let reply = (): void => undefined
   const hold: Answer = (_seen, _body, socket) => {
