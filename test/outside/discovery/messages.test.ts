@@ -179,6 +179,27 @@ test('an announcement of SSDP is read, and what is none is not', () => {
   )
 })
 
+test('of SSDP a message of 8192 bytes is read, names of 255, and of its headers forty, and 4096 bytes', () => {
+  const read = (...lines: string[]) =>
+    readSsdp(Buffer.from([...lines, '', ''].join('\r\n')), { address: '192.0.2.9' })
+  const head = ['HTTP/1.1 200 OK', 'ST: a', 'USN: b']
+  const filler = 8_192 - [...head, 'EXT: ', '', ''].join('\r\n').length
+  assert.equal(read(...head, `EXT: ${'x'.repeat(filler)}`)?.name, 'b')
+  assert.equal(read(...head, `EXT: ${'x'.repeat(filler + 1)}`), undefined)
+  const long = 'a'.repeat(255)
+  assert.equal(read('HTTP/1.1 200 OK', `ST: ${long}`, `USN: ${long}`)?.name, long)
+  assert.equal(read('HTTP/1.1 200 OK', `ST: ${long}a`, 'USN: b'), undefined)
+  assert.equal(read('HTTP/1.1 200 OK', 'ST: a', `USN: ${long}a`), undefined)
+  const many = Array.from({ length: 50 }, (_, at) => `X${at}: y`)
+  assert.equal(read(...head, ...many)?.headers.at(-1)?.[0], 'x37')
+  // With the name, `usn` and `b`, they have so many together.
+  const exact = `X: ${'x'.repeat(4_096 - 'usnbxyz'.length)}`
+  const names = (...lines: string[]): string[] =>
+    (read(...head, ...lines)?.headers ?? []).map(([name]) => name)
+  assert.deepEqual(names(exact, 'Y: z'), ['usn', 'x', 'y'])
+  assert.deepEqual(names(`${exact}x`, 'Y: z'), ['usn', 'x'])
+})
+
 for (const [text, expected] of [
   ['_http._tcp', '_http._tcp'],
   [' _HTTP._udp.local. ', '_http._udp'],
