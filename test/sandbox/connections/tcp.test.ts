@@ -252,6 +252,55 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
   ])
 })
 
+test('§15 a framing that makes no sense is told by onClose, and nothing is connected', async (t) => {
+  const port = await serve(t, () => undefined)
+  const framings = [
+    ['nil', 'true'],
+    ['"line"', 'true'],
+    ['{ length = 2 }', 'true'],
+    ['{ length = 4 }', 'true'],
+    ['{ silence = 0.1 }', 'true'],
+    ['{ silence = 60000 }', 'true'],
+    ['{ delimiter = ("x"):rep(64) }', 'true'],
+    ['{ delimiter = ("x"):rep(65) }', 'a delimiter has 1 to 64 bytes, not 65'],
+    ['{ delimiter = "" }', 'a delimiter has 1 to 64 bytes, not 0'],
+    ...[
+      '{}',
+      '{ length = 3 }',
+      '{ length = "two" }',
+      '{ silence = 0 }',
+      '{ silence = 60001 }',
+      '"block"',
+      '7',
+    ].map((framing) => [
+      framing,
+      'framing must be "line", { length = 2 or 4 }, { delimiter = "…" } or { silence = milliseconds }',
+    ]),
+  ] as const
+  const lines = await printedBy(
+    pluginSource(`
+      local left = ${framings.length}
+      local function tell(...)
+        print(...)
+        left = left - 1
+        if left == 0 then print("done") end
+      end
+      local function try(number, framing)
+        local connection = plugin:tcpConnect("127.0.0.1", ${port}, { framing = framing })
+        connection:onConnect(function() tell(number, true) connection:close() end)
+        connection:onClose(function(err) tell(number, err) end)
+      end
+      plugin:onInit(function()
+        ${framings.map(([framing], index) => `try(${index}, ${framing})`).join('\n')}
+      end)
+    `),
+  )
+  assert.deepEqual(
+    lines.sort((one, other) => Number.parseInt(one, 10) - Number.parseInt(other, 10)),
+    framings.map(([, told], index) => `${index}\t${told}`),
+  )
+})
+
 test('§15 another plugin needs the permission, too, for a connection that it has this one make', async (t) => {
   const port = await serve(t, (socket) => socket.write('x'))
   const asked: unknown[] = []
