@@ -75,3 +75,63 @@ test('of datagrams that are dropped the log is told once a minute, however often
   link.destroy()
   assert.equal(clock.waiting, 0)
 })
+
+function isBound(socket: Socket): boolean {
+  try {
+    return socket.address().port !== 0
+  } catch {
+    return false
+  }
+}
+
+test('a socket that nobody wants any more leaves neither its port nor a timer, and says nothing', async (t) => {
+  const { clock, link, socket, ends, heard, say } = await stage(t, { groups: ['239.255.77.9'] })
+  assert.equal(clock.waiting, 1)
+  await say('taken')
+  const { port } = socket.address()
+  link.destroy()
+  link.destroy()
+  assert.deepEqual([isBound(socket), clock.waiting, ends, heard], [false, 0, [], ['taken']])
+  const next = createSocket('udp4')
+  t.after(() => next.close())
+  next.bind({ port, exclusive: true })
+  await once(next, 'listening')
+})
+
+test('a socket that is closed sends first what was written to it, and tells its end once', async (t) => {
+  const { clock, link, device, socket, ends } = await stage(t)
+  const peer = { host: 'localhost', port: device.address().port }
+  let written = 0
+  for (const text of ['one', 'two'])
+    link.write(Buffer.from(text), { text: false, peer }, () => {
+      written += 1
+    })
+  const heard = once(device, 'message')
+  link.close()
+  assert.deepEqual([ends, isBound(socket)], [[], true])
+  await once(socket, 'close')
+  assert.deepEqual((await heard)[0], Buffer.from('one'))
+  link.close()
+  link.write(Buffer.from('late'), { text: false, peer }, () => assert.fail('nothing is written'))
+  assert.deepEqual([written, ends, clock.waiting], [2, [{ reason: null }], 0])
+})
+
+test('a socket that cannot join its group says so, and does not keep its port', async (t) => {
+  const { clock, socket, ends } = await stage(t, { groups: ['192.0.2.1'] })
+  assert.deepEqual([isBound(socket), clock.waiting, ends.length], [false, 0, 1])
+  assert.match(ends[0]?.reason ?? '', /^cannot join 192\.0\.2\.1: .*EINVAL/)
+})
+
+test('of datagrams that cannot be sent each place is told once, and twenty in all; none of them waits', async (t) => {
+  const { link, warnings } = await stage(t)
+  // None of them is an address that a socket of IPv4 can send to.
+  const hosts = Array.from({ length: 25 }, (_, index) => `2001:db8::${index + 1}`)
+  for (const host of [...hosts, ...hosts])
+    await new Promise<void>((resolve) =>
+      link.write(Buffer.from('x'), { text: false, peer: { host, port: 9 } }, resolve),
+    )
+  assert.deepEqual(
+    warnings.map((line) => line.split(': ')[0]),
+    hosts.slice(0, 20).map((host) => `a datagram was not sent to ${host}`),
+  )
+})
