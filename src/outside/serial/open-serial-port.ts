@@ -1,4 +1,5 @@
 import type { SerialPort } from 'serialport'
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
 import { noticeHangUp } from './hang-up.ts'
@@ -17,13 +18,13 @@ export class SerialFailure extends Error {
   }
 }
 
-/** Opens a port for nobody else. Rejects with `SerialFailure`. */
+/** Opens a port for nobody else. Rejects with `SerialFailure`, or with what the host is short of. */
 export async function openSerialPort(settings: SerialSettings): Promise<SerialPort> {
   const { path } = settings
   const refusal = await refuseSerialPath(path)
   if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.passing)
   const library = await serialLibrary().catch((error: unknown) => {
-    throw new SerialFailure(messageOf(error), false)
+    throw new SerialFailure(messageOf(error), isMachineFault(error))
   })
   return new Promise((resolve, reject) => {
     const port = new library.SerialPort({ ...settings, autoOpen: false })

@@ -1,5 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
+import { unlessMachineFault } from '../../base/files/machine-fault.ts'
 
 /** Why a path is not opened as a serial port. `passing`: it may be one later. */
 export interface PathRefusal {
@@ -69,7 +70,8 @@ async function isTerminalOfSomebody(rdev: number): Promise<boolean> {
 async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
-  } catch {
+  } catch (error) {
+    unlessMachineFault(error)
     return ''
   }
 }

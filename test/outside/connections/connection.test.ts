@@ -181,19 +181,21 @@ test('since when it is up is told by the clock as it was set meanwhile', async (
   assert.equal(connection.view().since, new Date(begun).toISOString())
 })
 
-test('what cannot be made is not tried again, unless it could not be told where it leads', async () => {
+test('what cannot be made is not tried again, unless it could not be told where it leads, or the host is short of something', async () => {
   const { refusal } = createOwnListeners({
     ports: () => [3000],
     addresses: () => {
       throw new Error('too many open files')
     },
   })
-  for (const [host, final] of [
-    ['192.0.2.1', false],
-    ['127.0.0.1', true],
+  const short = Object.assign(new Error('EMFILE: too many open files'), { code: 'EMFILE' })
+  for (const [error, final] of [
+    [refusal('192.0.2.1', 3000), false],
+    [refusal('127.0.0.1', 3000), true],
+    [new Error('it cannot be loaded', { cause: short }), false],
   ] as const) {
     const { connection, heard, settled } = startConnection(false, createManualClock(), () => {
-      throw refusal(host, 3000)
+      throw error
     })
     await settled()
     await settled()

@@ -6,6 +6,7 @@ import { openSerial } from '../../../src/outside/connections/serial-link.ts'
 import { createOutside } from '../../../src/outside/outside.ts'
 import { openSerialPort } from '../../../src/outside/serial/open-serial-port.ts'
 import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outside/connection.ts'
+import { moduleAddress, printedWithFewFiles } from '../../helpers/few-files.ts'
 import { createSerialPair } from '../../helpers/serial-pair.ts'
 import { until } from '../../helpers/until.ts'
 
@@ -37,6 +38,38 @@ test('a serial port that nobody wants any more by the time it is open is closed,
   await until('the end of the first', async () => !(await isOpen()), 10_000)
   await new Promise((resolve) => next.close(resolve))
   assert.deepEqual(heard, [])
+})
+
+test('a serial port that is wanted while no file descriptor is left is tried again', async (t) => {
+  const { path } = await createSerialPair(t)
+  const printed = printedWithFewFiles(
+    t,
+    `import { openSerial } from ${moduleAddress('outside/connections/serial-link.ts')}
+    const never = () => undefined
+    const settings = ${JSON.stringify({ path, ...line })}
+    const attempt = () => new Promise((resolve) => {
+      const link = openSerial({ kind: 'serial', settings }, {
+        opened: () => resolve(link),
+        ended: ({ reason, refused }) => resolve([/EMFILE: too many open files/.test(reason), refused]),
+        message: never, silence: never, warn: never,
+      }, { clock: { schedule: never } })
+    })
+    fill()
+    const told = [await attempt()]
+    // Enough to look at the path, and not to load the library.
+    for (const file of opened.splice(0, 4)) closeSync(file)
+    told.push(await attempt())
+    release()
+    // The library was to be loaded, and can be now.
+    const link = await attempt()
+    link.destroy()
+    console.log(JSON.stringify(told))`,
+  )
+  if (printed !== undefined)
+    assert.deepEqual(JSON.parse(printed), [
+      [true, false],
+      [true, false],
+    ])
 })
 
 test('a serial port that is pulled out while something waits to be written to it is told as lost', async (t) => {
