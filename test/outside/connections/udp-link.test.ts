@@ -99,7 +99,7 @@ test('a socket that nobody wants any more leaves neither its port nor a timer, a
 })
 
 test('a socket that is closed sends first what was written to it, and tells its end once', async (t) => {
-  const { clock, link, device, socket, ends } = await stage(t)
+  const { clock, link, device, socket, ends, warnings } = await stage(t)
   const peer = { host: 'localhost', port: device.address().port }
   let written = 0
   for (const text of ['one', 'two'])
@@ -113,7 +113,17 @@ test('a socket that is closed sends first what was written to it, and tells its 
   assert.deepEqual((await heard)[0], Buffer.from('one'))
   link.close()
   link.write(Buffer.from('late'), { text: false, peer }, () => assert.fail('nothing is written'))
-  assert.deepEqual([written, ends, clock.waiting], [2, [{ reason: null }], 0])
+  assert.deepEqual([written, ends, clock.waiting, warnings], [2, [{ reason: null }], 0, []])
+  const idle = await stage(t)
+  idle.link.close()
+  assert.deepEqual([isBound(idle.socket), idle.ends], [false, [{ reason: null }]])
+})
+
+test('a socket with the option sends to a broadcast address', async (t) => {
+  const { link, warnings } = await stage(t, { broadcast: true })
+  const peer = { host: '127.255.255.255', port: 9 }
+  await new Promise<void>((resolve) => link.write(Buffer.from('x'), { text: false, peer }, resolve))
+  assert.deepEqual(warnings, [])
 })
 
 test('a socket that cannot join its group says so, and does not keep its port', async (t) => {
