@@ -12,6 +12,10 @@ test('silence is told when nothing has come for a while, and not while nobody re
     return told
   }
   assert.equal(after(50), 0)
+  // There is no silence before anything has come.
+  silence.pause()
+  silence.resume()
+  assert.equal(after(50), 0)
   silence.broken()
   assert.equal(after(4), 0)
   silence.broken()
