@@ -21,12 +21,15 @@ const login = {
   key: readFileSync(join(tlsFolder, 'key.pem'), 'utf8'),
 }
 
-/** Milliseconds until the system asks whether the other side is still there, from the port; `none`: it never does. */
-async function untilAsked(port: number): Promise<number | 'none'> {
+/** Milliseconds until the system asks from this port whether there is still somebody at the other; `none`: it never does. */
+async function untilAsked(from: number, to: number): Promise<number | 'none'> {
   const [timer = '', ticks = ''] = await until('a connection with nothing under way', async () => {
     const lines = (await systemTables()).flatMap((table) => table.split('\n'))
     const fields = lines.map((line) => line.trim().split(/\s+/))
-    const [, , , , , wait = ''] = fields.find(([, local]) => portOf(local) === port) ?? []
+    const [, , , , , wait = ''] =
+      fields.find(
+        ([, local, remote, state]) => portOf(local) === from && portOf(remote) === to && state === '01',
+      ) ?? []
     // What waits for an acknowledgement has another timer meanwhile.
     return wait === '' || wait.startsWith('01') ? undefined : wait.split(':')
   })
@@ -91,7 +94,7 @@ for (const [title, createDevice, target] of ways)
       })
       const [socket] = sockets
       assert.ok(socket?.remotePort)
-      const milliseconds = await untilAsked(socket.remotePort)
+      const milliseconds = await untilAsked(socket.remotePort, port)
       assert.ok(milliseconds !== 'none' && milliseconds <= 30_000, `${milliseconds}`)
     },
   )
