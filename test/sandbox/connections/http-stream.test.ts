@@ -3,6 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
 import { startDigestServer } from '../../outside/http/digest-server.ts'
 import { type Respond, startWebServer, type WebServer } from '../../outside/web-server.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
 
@@ -279,6 +280,28 @@ test('§15 a stream that stalls holds nobody up, and ends with close(), after wh
         ['info one\ttrue', 'info true\tfalse', 'info closed'],
       )
     },
+  )
+})
+
+test('§15 a stream whose plugin ends before the answer has begun leaves neither its request nor a timer', async (t) => {
+  const open: ServerResponse[] = []
+  const server = await serve(t, (_seen, response) => void open.push(response))
+  const clock = createManualClock()
+  await withOutside(
+    pluginSource(`
+      plugin:onInit(function() plugin:httpStream({ url = "${server.url}" }, { onClose = print }) end)`),
+    async ({ recorder, isolate, outside }) => {
+      await recorder.until(() => (open.length === 1 ? true : undefined))
+      assert.equal(clock.waiting, 1)
+      await isolate.unload()
+      await recorder.until(() => (open[0]?.destroyed === true ? true : undefined))
+      assert.deepEqual([outside.connections('@test/probe'), clock.waiting], [[], 0])
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('info')),
+        [],
+      )
+    },
+    { outside: { clock } },
   )
 })
 
