@@ -251,6 +251,36 @@ for (const [title, scheme, begin] of [
     )
   })
 
+for (const [what, open] of [
+  ['a WebSocket', (port: number) => `plugin:webSocket("ws://127.0.0.1:${port}/")`],
+  ['a TLS connection', (port: number) => `plugin:tcpConnect("127.0.0.1", ${port}, { tls = true })`],
+] as const)
+  test(`§15 ${what} whose plugin ends while it is being made leaves neither a connection nor a timer`, async (t) => {
+    const clock = createManualClock()
+    const clients: Socket[] = []
+    const server = createServer((socket) => {
+      clients.push(socket)
+      socket.on('error', () => undefined).resume()
+    })
+    const port = await listen(server)
+    t.after(() => {
+      for (const socket of clients) socket.destroy()
+      server.close()
+    })
+    await withOutside(
+      pluginSource(`plugin:onInit(function() ${open(port)}:onClose(print) end)`),
+      async ({ recorder, isolate, outside }) => {
+        await recorder.until(() => (clients.length === 1 ? true : undefined))
+        await isolate.unload()
+        assert.deepEqual(outside.connections('@test/probe'), [])
+        await recorder.until(() => (clients[0]?.destroyed === true ? true : undefined))
+        assert.equal(clock.waiting, 0)
+        assert.deepEqual(recorder.logs(), [])
+      },
+      { outside: { clock } },
+    )
+  })
+
 test('§15 connections end with the plugin, what it said last included', async (t) => {
   const heard: string[] = []
   let closed = 0
