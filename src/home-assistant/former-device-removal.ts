@@ -1,5 +1,4 @@
 import type { Logger } from '../base/log/log.ts'
-import { messageOf } from '../base/problem.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { identifierOf } from '../schema/names/identifier.ts'
@@ -40,7 +39,7 @@ export function createFormerDeviceRemoval(settings: FormerDeviceRemovalSettings)
   function say(topic: string): void {
     if (taken.has(topic)) return
     bus.publish(topic, '', { qos: 1, retain: true }).catch((error: unknown) => {
-      if (!closed) logger.warn('Home Assistant could not be told', { topic, reason: messageOf(error) })
+      if (!closed) logger.warn('Home Assistant could not be told', { topic, reason: error })
     })
   }
 

@@ -1,5 +1,4 @@
 import type { Logger } from '../base/log/log.ts'
-import { messageOf } from '../base/problem.ts'
 import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
@@ -66,7 +65,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   function publish(topic: string, text: string): void {
     bus.publish(topic, text, { qos: 1, retain: true }).catch((error: unknown) => {
-      if (!closed) logger.warn('Home Assistant could not be told', { topic, reason: messageOf(error) })
+      if (!closed) logger.warn('Home Assistant could not be told', { topic, reason: error })
     })
   }
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf } from '../base/problem.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { decideSafeMode, wasKilledForMemory } from '../lifecycle/supervision/safe-mode.ts'
@@ -96,7 +95,7 @@ export function createEndFacts(lifecycle: RunningLifecycle, logger: Logger): End
     try {
       await lifecycle.record([fact], 'shutdown')
     } catch (error) {
-      logger.error('The end of the host could not be written down', { error: messageOf(error) })
+      logger.error('The end of the host could not be written down', { error })
     }
   }
   return {

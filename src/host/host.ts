@@ -6,7 +6,6 @@ import { createGuessLimit } from '../base/network/guess-limit.ts'
 import type { Logger } from '../base/log/log.ts'
 import { countLines } from '../base/log/log-counter.ts'
 import { takeRightsOfOthers } from '../base/files/private-files.ts'
-import { messageOf } from '../base/problem.ts'
 import { createScope } from '../base/scope.ts'
 import { storageFaultAt } from '../base/files/storage-fault.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
@@ -285,9 +284,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
     const reason = storageFaultAt(error)
-    await scope
-      .close()
-      .catch((closing: unknown) => logger.error('Closing failed', { error: messageOf(closing) }))
+    await scope.close().catch((closing: unknown) => logger.error('Closing failed', { error: closing }))
     if (reason === undefined || error instanceof StartError) throw error
     throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })
   }

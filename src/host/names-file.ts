@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { type FileSystem, temporaryOf, writeFileAtomically } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { privateFileMode } from '../base/files/private-files.ts'
-import { messageOf, systemErrorCode } from '../base/problem.ts'
+import { systemErrorCode } from '../base/problem.ts'
 import { decodeLine, encodeLine } from '../journal/lines/journal-line.ts'
 import { brokerName } from '../schema/names/broker-url.ts'
 import { type NamesFile, parseNamesFile, type ToldNames } from '../schema/files/told-names.ts'
@@ -69,7 +69,7 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
         'It could not be written down under which names this host tells things. Make room on the disk, or let the host ' +
           'write there, and start it again: otherwise what it tells now stays at the broker when HOST_ID, HOST_MQTT_ROOT or ' +
           'HOST_DISCOVERY_PREFIX is changed',
-        { path, error: messageOf(error) },
+        { path, error },
       )
     }
   }
@@ -112,7 +112,7 @@ async function readNames(path: string, files: FileSystem, logger: Logger): Promi
     logger.warn(
       'It cannot be read under which names this host has told things. Let the host read the file, and start it again: ' +
         'otherwise what it told under other names stays at the broker',
-      { path, error: messageOf(error) },
+      { path, error },
     )
     return { names: [], text: undefined, mayBeReplaced: false }
   }

@@ -3,7 +3,7 @@ import Koa, { type Context, type Middleware } from 'koa'
 import type { Clock } from '../base/time/clock.ts'
 import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf, Problem } from '../base/problem.ts'
+import { Problem } from '../base/problem.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
 import type { Access } from './access/access.ts'
 import { readJsonBody } from './requests/body.ts'
@@ -54,7 +54,7 @@ export function createApp({
   )
 
   // Only streams that break off come here: all else becomes an answer.
-  app.on('error', (error: unknown) => logger.debug('A connection broke off', { error: messageOf(error) }))
+  app.on('error', (error: unknown) => logger.debug('A connection broke off', { error }))
   app.use(async (context, next) => {
     const start = clock.monotonic()
     await next()

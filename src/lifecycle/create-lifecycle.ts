@@ -3,7 +3,6 @@ import type { FileSystem } from '../base/files/file-system.ts'
 import type { KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
-import { messageOf } from '../base/problem.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
@@ -145,11 +144,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       const fact: PluginFact = { type: 'PluginLimitReached', plugin: id, data }
       journal.append([fact], 'supervisor').catch((error: unknown) => {
         // The plugin has ended meanwhile, or the disk is full; the line in its log stays.
-        logger.debug('A limit that was reached could not be written down', {
-          plugin: id,
-          limit,
-          error: messageOf(error),
-        })
+        logger.debug('A limit that was reached could not be written down', { plugin: id, limit, error })
       })
     },
     owns: (id) => context.ownership.owns(id),

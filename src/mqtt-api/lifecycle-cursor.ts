@@ -75,7 +75,7 @@ export async function openLifecycleCursor(settings: CursorSettings): Promise<Cur
       return parsed.value
     } catch (error) {
       // The first time there is none.
-      if (systemErrorCode(error) !== 'ENOENT') logger.warn(fromNowOn, { path, reason: messageOf(error) })
+      if (systemErrorCode(error) !== 'ENOENT') logger.warn(fromNowOn, { path, reason: error })
       return undefined
     }
   }

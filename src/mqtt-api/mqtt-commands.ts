@@ -1,7 +1,7 @@
 import { quoted } from '../base/text/cut-text.ts'
 import { isJsonObject, type Json, jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf, Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
+import { Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
 import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
@@ -165,8 +165,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       requireNoneTwice(repeated, 'request')
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
-      if (!(error instanceof Problem))
-        logger.error('An MQTT request failed', { verb, error: messageOf(error) })
+      if (!(error instanceof Problem)) logger.error('An MQTT request failed', { verb, error })
       return { status: 'error', error: problemDocument(error), ...transaction }
     }
   }
@@ -216,7 +215,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
         if (!closed)
           logger.warn('An MQTT command was refused', {
             topic: message.topic,
-            reason: messageOf(error),
+            reason: error,
             ...(message.publisher === undefined ? {} : { origin: message.publisher }),
           })
       })

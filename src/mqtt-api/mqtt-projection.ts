@@ -1,6 +1,5 @@
 import { type Json, jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf } from '../base/problem.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
 import type { Bus, PublishOptions, Sender } from '../bus/bus.ts'
 import type { ValueKind } from '../schema/worker/message-frames.ts'
@@ -97,7 +96,7 @@ export function createMqttProjection({
 
   function publish(topic: string, payload: string, options?: PublishOptions): void {
     bus.publish(topic, payload, options).catch((error: unknown) => {
-      if (!closed) logger.warn('A message could not be published', { topic, reason: messageOf(error) })
+      if (!closed) logger.warn('A message could not be published', { topic, reason: error })
     })
   }
 
@@ -259,7 +258,7 @@ export function createMqttProjection({
     cleanUps.push(
       bus.onReconnect(() => {
         reconcile().catch((error: unknown) => {
-          if (!closed) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
+          if (!closed) logger.error('MQTT could not be brought up to date', { reason: error })
         })
       }),
     )

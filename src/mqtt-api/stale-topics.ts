@@ -1,5 +1,4 @@
 import type { Logger } from '../base/log/log.ts'
-import { messageOf } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { Topics } from '../schema/names/topics.ts'
@@ -103,7 +102,7 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
         return clearStale()
       })
       .catch((error: unknown) => {
-        if (!closed()) logger.error('MQTT could not be brought up to date', { reason: messageOf(error) })
+        if (!closed()) logger.error('MQTT could not be brought up to date', { reason: error })
       })
   }
 

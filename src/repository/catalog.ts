@@ -160,7 +160,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
           await places.files.rm(staged, { recursive: true, force: true })
         } catch (error) {
           // It has no name in the place of a plugin, and goes at the next start.
-          logger.warn('What was fetched could not be removed', { path: staged, error: messageOf(error) })
+          logger.warn('What was fetched could not be removed', { path: staged, error })
         }
       },
     }
@@ -188,10 +188,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
             return entry === undefined ? [] : [offerOf(fullId, entry, repository)]
           })
         } catch (error) {
-          logger.debug('A repository is left out of the catalog', {
-            repository: repository.name,
-            error: messageOf(error),
-          })
+          logger.debug('A repository is left out of the catalog', { repository: repository.name, error })
           return []
         }
       })

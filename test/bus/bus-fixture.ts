@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import mqtt, { type IClientOptions, type MqttClient } from 'mqtt'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { problemDocument } from '../../src/base/problem.ts'
-import { type LogFields, type Logger, silentLogger } from '../../src/base/log/log.ts'
+import { type LogFields, type Logger, silentLogger, writtenFields } from '../../src/base/log/log.ts'
 import type { Bus, BusMessage } from '../../src/bus/bus.ts'
 import { refuseConnection } from '../../src/http/answers/problem-answer.ts'
 import { createEmbeddedBus, type EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
@@ -165,7 +165,7 @@ export interface LoggedLine {
 export function createRecordingLogger(): Logger & { lines: LoggedLine[] } {
   const recorded: LoggedLine[] = []
   const write = (level: string) => (message: string, fields?: LogFields) =>
-    void recorded.push({ level, message, fields })
+    void recorded.push({ level, message, fields: fields && writtenFields(fields) })
   return {
     lines: recorded,
     debug: write('debug'),

@@ -1,11 +1,11 @@
 import { connect } from 'node:net'
-import type { LogFields, Logger } from '../../src/base/log/log.ts'
+import { type LogFields, type Logger, writtenFields } from '../../src/base/log/log.ts'
 
 /** A log of which the errors alone are kept, with their fields: a host that is told anything makes no mistake. */
 export function logOfMistakes(): { logger: Logger; mistakes: string[] } {
   const mistakes: string[] = []
   const error = (message: string, fields: LogFields = {}): void =>
-    void mistakes.push(`${message} ${JSON.stringify(fields)}`)
+    void mistakes.push(`${message} ${JSON.stringify(writtenFields(fields))}`)
   const quiet = (): void => undefined
   return { logger: { debug: quiet, info: quiet, warn: quiet, error }, mistakes }
 }

@@ -7,7 +7,7 @@ import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import mqtt from 'mqtt'
 import { isJsonObject } from '../../src/base/text/json.ts'
-import type { LogFields, Logger } from '../../src/base/log/log.ts'
+import { type LogFields, type Logger, writtenFields } from '../../src/base/log/log.ts'
 import { postToHost } from '../../src/schema/worker/call-frames.ts'
 import type { PluginCall, SerializedValues } from '../../src/schema/worker/plugin-call.ts'
 import { createFrameWriter } from '../../src/schema/worker/message-frames.ts'
@@ -244,7 +244,7 @@ async function start(
   const error = (message: string, fields: LogFields = {}): void => {
     if (!expected.test(message) && fields.plugin === undefined) mistakes.push(message)
     if (message === 'A listener failed' || message === 'A service of the sandbox failed')
-      mistakes.push(`${message} ${JSON.stringify(fields)}`)
+      mistakes.push(`${message} ${JSON.stringify(writtenFields(fields))}`)
   }
   const quiet = (): void => undefined
   const logger: Logger = { debug: quiet, info: quiet, warn: quiet, error }

@@ -7,7 +7,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error'] as const
 export type LogLevel = (typeof logLevels)[number]
 export type LogFields = Record<string, unknown>
 
-/** Writes one structured line a call. */
+/** Writes one structured line a call. Of a field that is an error its message is written. */
 export interface Logger {
   debug(message: string, fields?: LogFields): void
   info(message: string, fields?: LogFields): void
@@ -47,10 +47,17 @@ export function createLogger(settings: LogSettings): OutputLogger {
   const write =
     (level: LogLevel) =>
     (message: string, fields: LogFields = {}): void => {
-      if (target.isLevelEnabled(level)) target[level](cutTexts(fields), cutText(message))
+      if (target.isLevelEnabled(level)) target[level](cutTexts(writtenFields(fields)), cutText(message))
     }
   const logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
   return { ...logger, flush: output.flush }
+}
+
+/** The fields as they are written. */
+export function writtenFields(fields: LogFields): LogFields {
+  return Object.fromEntries(
+    Object.entries(fields).map(([name, value]) => [name, value instanceof Error ? value.message : value]),
+  )
 }
 
 export const silentLogger: Logger = {

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import type { Middleware } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { messageOf, Problem, type ProblemDocument, problemDocument } from '../../base/problem.ts'
+import { Problem, type ProblemDocument, problemDocument } from '../../base/problem.ts'
 import { securityLines } from '../../base/network/security-headers.ts'
 import { loggedPath } from '../hooks/hook-address.ts'
 import { isStillSending, lingeringAnswer } from '../requests/body.ts'
@@ -20,7 +20,7 @@ export function createProblemAnswers({ clock, logger }: { clock: Clock; logger: 
       await next()
     } catch (error) {
       if (context.headerSent) {
-        logger.warn('An answer broke off', { path: loggedPath(instance), error: messageOf(error) })
+        logger.warn('An answer broke off', { path: loggedPath(instance), error })
         context.res.destroy()
         return
       }

@@ -4,7 +4,7 @@ import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { every } from '../../base/time/every.ts'
 import { jsonText } from '../../base/text/json.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { messageOf, Problem } from '../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { exposedState } from '../../schema/plugin/exposure.ts'
@@ -160,7 +160,7 @@ export function createEventStream(settings: {
       write(client, `retry: ${retryDelay}\n${place}\n`)
       if (!client.resuming) return
       resume(client).catch((error: unknown) => {
-        logger.error('Missed events could not be read', { error: messageOf(error) })
+        logger.error('Missed events could not be read', { error })
         response.destroy()
       })
     },

@@ -235,12 +235,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
           await journal.append([fact], by, requestKey)
         } catch (error) {
           // The journal says the old version, so the old version it is; at the next load, if not now.
-          await staged.undo().catch((failed: unknown) =>
-            logger.error('The files of a plugin could not be put back', {
-              plugin: id,
-              error: messageOf(failed),
-            }),
-          )
+          await staged
+            .undo()
+            .catch((failed: unknown) =>
+              logger.error('The files of a plugin could not be put back', { plugin: id, error: failed }),
+            )
           await loadIfEnabled(id, 'update failed', by).catch(() => undefined)
           throw error
         }

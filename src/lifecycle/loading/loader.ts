@@ -131,7 +131,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   function asPluginError(id: string, error: unknown): PluginError {
     if (error instanceof IsolateError || error instanceof Problem)
       return pluginError(context, error.code, error.message)
-    logger.error('A plugin could not be loaded because of the host', { plugin: id, error: messageOf(error) })
+    logger.error('A plugin could not be loaded because of the host', { plugin: id, error })
     return pluginError(context, 'internal', messageOf(error))
   }
 

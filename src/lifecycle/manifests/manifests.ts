@@ -1,6 +1,5 @@
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { messageOf } from '../../base/problem.ts'
 import type { PluginDirectory } from '../../repository/repository.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -54,10 +53,7 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
           })
           return
         }
-        logger.warn('The manifest of an installed plugin cannot be used', {
-          plugin: id,
-          error: messageOf(error),
-        })
+        logger.warn('The manifest of an installed plugin cannot be used', { plugin: id, error })
       }
     },
     isUnread: (id) => unread.has(id),

@@ -1,5 +1,4 @@
 import type { Logger } from '../../base/log/log.ts'
-import { messageOf } from '../../base/problem.ts'
 import type { Announcement } from '../lifecycle.ts'
 
 /** Tells everybody who listens, in the order in which things happened. */
@@ -17,7 +16,7 @@ export function createAnnouncements(logger: Logger): Announcements {
           listener(announcement)
         } catch (error) {
           // One listener's mistake must not keep the others, or the plugin that caused it, from going on.
-          logger.error('A listener failed', { kind: announcement.kind, error: messageOf(error) })
+          logger.error('A listener failed', { kind: announcement.kind, error })
         }
       }
     },

@@ -1,5 +1,5 @@
 import type { Json } from '../../base/text/json.ts'
-import { messageOf, Problem } from '../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { createRedactor } from '../../base/log/redaction.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { type Isolate, IsolateError, type Sandbox } from '../../sandbox/isolate.ts'
@@ -125,7 +125,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
     try {
       await isolate?.unload()
     } catch (error) {
-      logger.error('An isolate could not be ended in order', { plugin: id, error: messageOf(error) })
+      logger.error('An isolate could not be ended in order', { plugin: id, error })
     }
   }
 

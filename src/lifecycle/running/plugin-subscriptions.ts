@@ -1,5 +1,4 @@
 import type { Logger } from '../../base/log/log.ts'
-import { messageOf } from '../../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../../bus/bus.ts'
 import type { LoadedPlugin } from './loaded-plugin.ts'
 
@@ -24,7 +23,7 @@ export function createPluginSubscriptions(bus: Bus, logger: Logger): PluginSubsc
     try {
       await (await made)?.close()
     } catch (error) {
-      logger.warn('An MQTT subscription could not be closed', { plugin: id, error: messageOf(error) })
+      logger.warn('An MQTT subscription could not be closed', { plugin: id, error })
     }
   }
 

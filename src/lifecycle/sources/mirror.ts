@@ -1,4 +1,3 @@
-import { messageOf } from '../../base/problem.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { KeptFiles } from '../../repository/repository.ts'
@@ -34,7 +33,7 @@ async function missingReleases(
       if (await directory.hasKept(identifierOf(id), { version, integrity })) return undefined
       return sharedFiles?.fetch(id, integrity).catch((error: unknown) => {
         const message = 'The files of a version of a plugin that was replaced could not be fetched'
-        logger.warn(message, { plugin: id, version, error: messageOf(error) })
+        logger.warn(message, { plugin: id, version, error })
         return undefined
       })
     }),

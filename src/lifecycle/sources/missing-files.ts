@@ -1,4 +1,4 @@
-import { messageOf, Problem } from '../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -110,10 +110,7 @@ async function fetchFiles(context: LifecycleContext, id: string, version: string
     return await repositories.stage(from, identifier, { version })
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
-    logger.info('The repository does not have the version of the missing files', {
-      plugin: id,
-      error: messageOf(error),
-    })
+    logger.info('The repository does not have the version of the missing files', { plugin: id, error })
     return repositories.stage(from, identifier, { installed: version })
   }
 }

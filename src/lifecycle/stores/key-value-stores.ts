@@ -95,10 +95,7 @@ export function createKeyValueStores(settings: {
       clock,
       () => write(plugin, entries),
       (error) => {
-        logger.error('A key-value store could not be written; it is tried again', {
-          plugin,
-          error: messageOf(error),
-        })
+        logger.error('A key-value store could not be written; it is tried again', { plugin, error })
         store.fault = storageFault(error) ?? messageOf(error)
         store.report?.(
           `The stored values cannot be written, which is tried again; those of before are there after a restart: ${store.fault}`,
@@ -152,10 +149,7 @@ export function createKeyValueStores(settings: {
         const interrupted = names.filter((name) => name.endsWith(temporaryOf('.json')))
         for (const name of interrupted) await files.rm(join(folder, name), { force: true })
       } catch (error) {
-        logger.warn('What is left of an interrupted write could not be removed', {
-          directory: folder,
-          error: messageOf(error),
-        })
+        logger.warn('What is left of an interrupted write could not be removed', { directory: folder, error })
       }
     },
     started() {

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { createFile, type FileSystem, readNames } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
-import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { systemErrorCode } from '../../base/problem.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 
 /** Folder in the data directory; one empty file a plugin. */
@@ -39,17 +39,16 @@ export function createPendingPurges(settings: {
       })
     },
     async end(plugin) {
-      await files.rm(join(folder, nameOf(plugin)), { force: true }).catch((error: unknown) =>
-        logger.warn('It could not be noted that an uninstallation has removed everything', {
-          plugin,
-          error: messageOf(error),
-        }),
-      )
+      try {
+        await files.rm(join(folder, nameOf(plugin)), { force: true })
+      } catch (error) {
+        logger.warn('It could not be noted that an uninstallation has removed everything', { plugin, error })
+      }
     },
     async left() {
       const names = new Set(
         await readNames(files, folder).catch((error: unknown) => {
-          logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
+          logger.warn('A folder cannot be read', { path: folder, error })
           return []
         }),
       )

@@ -3,7 +3,6 @@ import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, readNames, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
-import { messageOf } from '../../base/problem.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -81,7 +80,7 @@ export function createRetainedTopics(settings: {
         (error) =>
           logger.error('What a plugin has retained could not be written down; it is tried again', {
             plugin,
-            error: messageOf(error),
+            error,
           }),
         () => logger.info('What the plugin has retained could be written down again', { plugin }),
       ),
@@ -106,10 +105,7 @@ export function createRetainedTopics(settings: {
   }
 
   function clearingFailed(plugin: string, error: unknown): void {
-    logger.warn('What an uninstalled plugin had retained could not be cleared', {
-      plugin,
-      error: messageOf(error),
-    })
+    logger.warn('What an uninstalled plugin had retained could not be cleared', { plugin, error })
   }
 
   /** Nothing is left at the broker of what its file has. Who hears of that after `close` leaves the file to the next host. */
@@ -144,7 +140,7 @@ export function createRetainedTopics(settings: {
     } catch (error) {
       logger.warn('What a plugin has retained is not known any more; it will not go with the plugin', {
         path,
-        error: messageOf(error),
+        error,
       })
     }
   }
@@ -152,7 +148,7 @@ export function createRetainedTopics(settings: {
   return {
     async recover() {
       const names = await readNames(files, folder).catch((error: unknown) => {
-        logger.warn('A folder cannot be read', { path: folder, error: messageOf(error) })
+        logger.warn('A folder cannot be read', { path: folder, error })
         return []
       })
       for (const name of names) {

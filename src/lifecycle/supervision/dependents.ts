@@ -1,5 +1,4 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
-import { messageOf } from '../../base/problem.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
@@ -52,7 +51,7 @@ export function createDependents(
     if (changes.has(type)) note(plugin)
     if (!losses.has(type)) return
     warnThoseThatRun(plugin).catch((error: unknown) => {
-      logger.warn('Whether plugins need what has gone is not known', { plugin, error: messageOf(error) })
+      logger.warn('Whether plugins need what has gone is not known', { plugin, error })
     })
   })
 
@@ -107,10 +106,7 @@ export function createDependents(
         if (await isWorthwhile(id)) await load(id, concerns(id, ids))
       } catch (error) {
         if (!ownership.owns(id)) return
-        logger.error('A plugin could not be loaded after what it needs', {
-          plugin: id,
-          error: messageOf(error),
-        })
+        logger.error('A plugin could not be loaded after what it needs', { plugin: id, error })
         // Half-way, or not even begun: the disk is full, say.
         reconciler.later(id)
         if (mayBeLoaded(id)) retries.set(id, reconcileDelay, () => note(id))

@@ -1,4 +1,3 @@
-import { messageOf } from '../../base/problem.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
@@ -66,10 +65,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         await one.released
         await comeBack(id, one.reason)
       } catch (error) {
-        logger.error('A plugin that lost its worker could not come back', {
-          plugin: id,
-          error: messageOf(error),
-        })
+        logger.error('A plugin that lost its worker could not come back', { plugin: id, error })
         reconciler.later(id)
       }
     }
@@ -78,7 +74,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
     try {
       await snapshots.flush()
     } catch (error) {
-      logger.error('The snapshot could not be written', { error: messageOf(error) })
+      logger.error('The snapshot could not be written', { error })
     }
   }
 
@@ -101,10 +97,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         })
         .then(() => snapshots.flush())
         .catch((error: unknown) => {
-          logger.error('A plugin could not be moved to another worker', {
-            plugin: id,
-            error: messageOf(error),
-          })
+          logger.error('A plugin could not be moved to another worker', { plugin: id, error })
           reconciler.later(id)
         })
     },

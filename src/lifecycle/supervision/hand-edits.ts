@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { messageOf, Problem } from '../../base/problem.ts'
+import { Problem } from '../../base/problem.ts'
 import { initialState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { type HandEdit, handEdits, snapshotOf } from '../../journal/snapshot/snapshot.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
@@ -41,7 +41,7 @@ export async function applyHandEdits(
       logger.warn('A change made in .host.json could not be taken over', {
         change: edit.kind,
         ...editSubject(edit),
-        error: messageOf(error),
+        error,
       })
     }
   }

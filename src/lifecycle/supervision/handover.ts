@@ -83,14 +83,14 @@ export function createHandover(
       await recordMove(id, move)
       await mirrorFiles(context, id).catch((error: unknown) =>
         // What is here may do; the load says so if it does not.
-        logger.warn('The files of a plugin could not be fetched', { plugin: id, error: messageOf(error) }),
+        logger.warn('The files of a plugin could not be fetched', { plugin: id, error }),
       )
       if (snapshotOfPlugin(context, id).context.enabled)
         await dependencies.ready(id, () => held.get(id) !== move)
       if (held.get(id) === move) await load(id)
     } catch (error) {
       if (!ownership.owns(id) || held.get(id) !== move) return
-      logger.error('A plugin could not be taken over', { plugin: id, error: messageOf(error) })
+      logger.error('A plugin could not be taken over', { plugin: id, error })
       // What the hosts share was away for a moment: nobody else does what is to be done.
       if (isPassing(error))
         retries.set(id, retryPause, () => {
@@ -181,10 +181,7 @@ export function createHandover(
           parts.forgetLog(id)
         })
       } catch (error) {
-        logger.warn('What is left of an uninstalled plugin could not be removed', {
-          plugin: id,
-          error: messageOf(error),
-        })
+        logger.warn('What is left of an uninstalled plugin could not be removed', { plugin: id, error })
       }
     },
     async mirror(id) {

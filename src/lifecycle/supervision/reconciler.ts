@@ -1,5 +1,4 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
-import { messageOf } from '../../base/problem.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -91,10 +90,7 @@ export function createReconciler(
     } catch (error) {
       // Another host has it by now.
       if (!ownership.owns(id)) return
-      logger.warn('What had been left undone for a plugin still cannot be done', {
-        plugin: id,
-        error: messageOf(error),
-      })
+      logger.warn('What had been left undone for a plugin still cannot be done', { plugin: id, error })
       schedule(id, Math.min(2 * delay, longestDelay))
     } finally {
       trying.delete(id)

@@ -1,6 +1,5 @@
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { ScheduledCall } from '../../base/time/clock.ts'
-import { messageOf } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
@@ -55,10 +54,7 @@ async function repeatPurge({ logger }: LifecycleContext, installer: Installer, i
   try {
     await installer.completePurge(id)
   } catch (error) {
-    logger.warn('Files of an uninstalled plugin could not be removed', {
-      plugin: id,
-      error: messageOf(error),
-    })
+    logger.warn('Files of an uninstalled plugin could not be removed', { plugin: id, error })
   }
 }
 
@@ -73,10 +69,7 @@ async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<v
     const isLoadedNext = snapshotOfPlugin(context, id).context.enabled
     context.readAtStart.set(id, isLoadedNext ? installed : undefined)
   } catch (error) {
-    context.logger.warn('The files of a plugin could not be compared with the journal', {
-      plugin: id,
-      error: messageOf(error),
-    })
+    context.logger.warn('The files of a plugin could not be compared with the journal', { plugin: id, error })
   }
 }
 
@@ -95,7 +88,7 @@ export async function loadEnabledPlugins(
       if (loads.stopped || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
       await loadAutomatically(context, { loader, installer }, id, reason, by)
     } catch (error) {
-      logger.error('A plugin could not be started', { plugin: id, error: messageOf(error) })
+      logger.error('A plugin could not be started', { plugin: id, error })
       reconciler.later(id)
     }
   })
@@ -126,7 +119,7 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
           await loader.finishUnloading(id, 'shutdown')
         }
       } catch (error) {
-        logger.error('The end of a plugin could not be written down', { plugin: id, error: messageOf(error) })
+        logger.error('The end of a plugin could not be written down', { plugin: id, error })
       } finally {
         await effects.unload(id)
       }

@@ -1,5 +1,4 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
-import { messageOf } from '../../base/problem.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -67,7 +66,7 @@ export function createSupervisor(
       })
       await snapshots.flush()
     } catch (error) {
-      logger.error(failure, { plugin: id, error: messageOf(error) })
+      logger.error(failure, { plugin: id, error })
       reconciler.later(id)
     }
   }

@@ -1,6 +1,5 @@
 import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
-import { messageOf } from '../../base/problem.ts'
 import { type HostState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
@@ -121,9 +120,7 @@ export function createNamespaces(settings: {
           await snapshots.flush()
         } catch (error) {
           // It is known for as long as the host runs; the next look tries again.
-          logger.warn('It could not be written down which repository has a namespace', {
-            error: messageOf(error),
-          })
+          logger.warn('It could not be written down which repository has a namespace', { error })
         }
       })
     },

@@ -1,6 +1,5 @@
 import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
-import { messageOf } from '../../base/problem.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { RepositorySettings, SigningTimes } from '../../repository/repository.ts'
@@ -35,7 +34,7 @@ export function createJournaledSigningTimes(settings: {
           // The index is good all the same, and reading goes on; the next look at it tries again.
           logger.warn('It could not be written down when an index was signed', {
             repository: repository.name,
-            error: messageOf(error),
+            error,
           })
         }
       }),

@@ -139,10 +139,7 @@ export function createPluginDirectory(options: {
       // Nobody knows what is in there: it must not be taken for another version, nor removed for that.
       if (isMachineFault(error)) throw error
       if (!isMissingFiles(error)) {
-        logger.warn('A kept version of a plugin cannot be used', {
-          plugin: plugin.fullId,
-          error: messageOf(error),
-        })
+        logger.warn('A kept version of a plugin cannot be used', { plugin: plugin.fullId, error })
       }
       return undefined
     }
@@ -214,7 +211,7 @@ export function createPluginDirectory(options: {
       } catch (error) {
         logger.warn('Versions that are not needed any more could not be removed', {
           plugin: plugin.fullId,
-          error: messageOf(error),
+          error,
         })
       }
     },

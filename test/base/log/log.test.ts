@@ -5,13 +5,13 @@ import { test } from 'node:test'
 import { messageBytesLimit } from '../../../src/base/text/cut-text.ts'
 import { prettyLine, visibleText } from '../../../src/base/log/pretty-line.ts'
 
-/** What a logger of its own process writes for these messages. */
-function written(format: 'pretty' | 'json', message: string, fields: object): string {
+/** What a logger of its own process writes for these messages. `added`: code of further fields. */
+function written(format: 'pretty' | 'json', message: string, fields: object, added = ''): string {
   const log = JSON.stringify(join(import.meta.dirname, '..', '..', '..', 'src', 'base', 'log', 'log.ts'))
   const code =
     `import { createLogger } from ${log};` +
     `const { format, message, fields } = JSON.parse(process.env.LINE);` +
-    `createLogger({ level: 'info', format }).warn(message, fields)`
+    `createLogger({ level: 'info', format }).warn(message, { ...fields, ${added} })`
   const { stdout, stderr } = spawnSync(
     process.execPath,
     ['--import', 'tsx', '--input-type=module', '-e', code],
@@ -43,6 +43,15 @@ test('no text of a plugin moves the cursor of a terminal, turns the direction ar
   assert.ok(text.includes(`    key${shown}: 1\n`))
 
   assert.doesNotMatch(text, /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]/)
+})
+
+test('of an error a line has the message', () => {
+  const [json, pretty] = (['json', 'pretty'] as const).map((format) =>
+    written(format, 'It failed', { plugin: '@a/b' }, `error: new TypeError('disk on fire')`),
+  )
+  const { plugin, error } = JSON.parse(json ?? '')
+  assert.deepEqual({ plugin, error }, { plugin: '@a/b', error: 'disk on fire' })
+  assert.match(pretty ?? '', /^    error: "?disk on fire"?$/m)
 })
 
 test('a line for people says the day as well, in the time of this machine', () => {

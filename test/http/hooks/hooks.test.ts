@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { hooksUnderWay, hooksWaiting } from '../../../src/http/hooks/hook-places.ts'
 import { logMessages, startTestHost, type TestAnswer, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
-import { type Logger, silentLogger } from '../../../src/base/log/log.ts'
+import { type LogFields, type Logger, silentLogger, writtenFields } from '../../../src/base/log/log.ts'
 import type { FoundHook } from '../../../src/lifecycle/lifecycle.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 import { exchange, parseAnswer } from '../clients.ts'
@@ -609,8 +609,8 @@ test('§14 a plugin is told when whoever asked leaves before the answer', async 
 
 test('§14 the log of the host has no secret part of an address', async () => {
   const lines: string[] = []
-  const note = (message: string, fields?: object): void =>
-    void lines.push(`${message} ${JSON.stringify(fields)}`)
+  const note = (message: string, fields: LogFields = {}): void =>
+    void lines.push(`${message} ${JSON.stringify(writtenFields(fields))}`)
   const logger: Logger = { debug: note, info: note, warn: note, error: note }
   const http = await startHttp({ findHook: () => undefined }, { logger })
   await fetch(`${http.url}/hooks/a/b/very-secret-part/c?d=e`)

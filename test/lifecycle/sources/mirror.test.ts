@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { silentLogger } from '../../../src/base/log/log.ts'
+import { type Logger, silentLogger } from '../../../src/base/log/log.ts'
 import { fold, initialPlugin, initialState } from '../../../src/journal/fold/evolve.ts'
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createManifests } from '../../../src/lifecycle/manifests/manifests.ts'
@@ -49,11 +49,11 @@ test('a kept version of which nobody has the files leaves the others a way back'
     directory: plugins,
     sharedFiles,
     manifests: createManifests(plugins, silentLogger),
-    logger: { ...silentLogger, warn: (_text: string, fields: object) => warnings.push(fields) },
+    logger: { ...silentLogger, warn: (_text, fields) => warnings.push(fields) } satisfies Logger,
   } as unknown as LifecycleContext
   await mirrorFiles(lifecycle, id)
   const there = await Promise.all([gone, old].map((one) => plugins.hasKept(clockPlugin, one)))
   assert.deepEqual(there, [false, true])
   assert.equal(lifecycle.manifests.get(id)?.version, '1.2.0')
-  assert.deepEqual(warnings, [{ plugin: id, version: '1.1.0', error: 'plugin.json is missing' }])
+  assert.deepEqual(warnings, [{ plugin: id, version: '1.1.0', error: new Error('plugin.json is missing') }])
 })
