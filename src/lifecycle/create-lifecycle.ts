@@ -195,7 +195,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const { resolveId, list, get, status, document, installedIds } = queries
   const reload = createReload(context, loader)
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
-  const evictions = createEvictions({ context, loader, snapshots, reconciler, commands, reload })
+  const evictions = createEvictions({
+    ...{ context, loader, installer, snapshots, reconciler, commands, reload },
+  })
   const configuration = createConfiguration(context, { get, reload })
   const handover = createHandover(context, {
     loader,

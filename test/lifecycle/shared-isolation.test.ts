@@ -322,3 +322,47 @@ return plugin
     assert.ok(!types(await facts(id)).includes('PluginCrashed'))
   }
 })
+
+/** A version that loads once: after that its onInit fails. `more`: what else it does. */
+const once = (id: string, more = ''): FixturePlugin => ({
+  id,
+  version: '2.0.0',
+  lua: `
+local plugin = Plugin:new("${id}")
+plugin:onInit(function()
+  if plugin:kvGet("loaded") then error("not again") end
+  plugin:kvSet("loaded", true)
+  ${more}
+end)
+return plugin
+`,
+})
+
+/** Updates a plugin to a version that loads once, has the culprit misbehave, and waits until the version before runs. */
+async function goBackInTrial(context: TestContext, { host }: Stage, next: FixturePlugin): Promise<void> {
+  await host.publish([next])
+  const { body } = await host.request('POST', `/api/plugins/${next.id}/update`, { body: {} })
+  assert.deepEqual([body.version, body.state, body.trial?.from], ['2.0.0', 'running', '1.0.0'])
+  const client = await connect(context, host.mqttUrl)
+  await client.publishAsync('misbehave', '')
+  await until('the version before', async () => {
+    const { version, state, trial } = (await host.request('GET', `/api/plugins/${next.id}`)).body
+    return version === '1.0.0' && state === 'running' && trial === null
+  })
+}
+
+test('§6 an update on trial that does not load again after a neighbour took its worker along goes back', async (context) => {
+  const staged = await stage(context, [neighbour('first'), culprit(unstoppable)])
+  await goBackInTrial(context, staged, once('first'))
+})
+
+test('§6 an update on trial that does not load in a worker of its own, to which it was moved, goes back', async (context) => {
+  const slow =
+    'tostring(setmetatable({}, { __tostring = function() while true do pcall(function() while true do end end) end end }))'
+  const staged = await stage(context, [neighbour('first'), culprit('')])
+  await goBackInTrial(
+    context,
+    staged,
+    once('culprit', `plugin:mqttSubscribe("misbehave", function() ${slow} end)`),
+  )
+})

@@ -182,6 +182,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     readAhead: (id) => readAhead(context, id),
     async resume(id) {
       const { signal, finish } = loads.begin(id)
+      heldUp.delete(id)
       try {
         const { request } = await prepare(id, 'supervisor', signal, undefined)
         await effects.load(request, signal)
@@ -189,6 +190,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       } catch (error) {
         if (signal.aborted) return
         if (isPassing(error)) throw error
+        if (isMachineFault(error)) heldUp.add(id)
         crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
         await settle(id)
       } finally {

@@ -3,8 +3,10 @@ import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { Reconciler } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
 import type { Reload } from '../loading/reload.ts'
+import { loadAutomatically } from './automatic-load.ts'
 import { inDependencyOrder } from './dependency-order.ts'
 
 /**
@@ -23,6 +25,7 @@ export interface Evictions {
 export interface EvictionsSettings {
   context: LifecycleContext
   loader: Loader
+  installer: Installer
   snapshots: SnapshotWriter
   reconciler: Reconciler
   commands: { readonly stopping: boolean }
@@ -30,7 +33,7 @@ export interface EvictionsSettings {
 }
 
 export function createEvictions(settings: EvictionsSettings): Evictions {
-  const { context, loader, snapshots, reconciler, commands, reload } = settings
+  const { context, installer, snapshots, reconciler, commands, reload } = settings
   const { journal, effects, mutex, logger } = context
   let waiting = new Map<string, { reason: string; released: Promise<void> }>()
   let scheduled: NodeJS.Immediate | undefined
@@ -51,7 +54,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
     }
     facts.push({ type: 'PluginLoadRequested', plugin: id, data: { reason, automatic: true } })
     await journal.append(facts, 'supervisor')
-    await loader.finishLoading(id, 'supervisor')
+    await loadAutomatically(context, settings, id, reason)
   }
 
   async function comeBackTogether(): Promise<void> {
@@ -94,6 +97,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         .run(id, async () => {
           if (commands.stopping || !wanted() || stateOf(snapshotOfPlugin(context, id)) !== 'running') return
           await reload(id, [], reason, { by: 'supervisor' })
+          await installer.returnFromTrial(id)
         })
         .then(() => snapshots.flush())
         .catch((error: unknown) => {

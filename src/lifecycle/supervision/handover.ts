@@ -55,7 +55,7 @@ export function createHandover(
   },
 ): Handover {
   const { journal, ownership, effects, loads, mutex, retained, directory, manifests, clock, logger } = context
-  const { loader, reconciler, snapshots } = parts
+  const { loader, installer, reconciler, snapshots } = parts
   /** Those that this host is to have. */
   const held = new Map<string, Move>()
   const retries = createKeyedTimers(clock)
@@ -131,6 +131,7 @@ export function createHandover(
     const isApart = dependenciesApart(context, id).length > 0
     if (state === 'running' && !isApart) {
       await loader.resume(id)
+      if (!(await installer.returnFromTrial(id))) reconciler.later(id)
       return
     }
     // It starts again when its time has come.
