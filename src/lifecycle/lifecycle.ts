@@ -26,9 +26,9 @@ import type { RefusalCount } from './permissions/refusals.ts'
 export interface CommandContext {
   by: Origin
   /** From `If-Match`: the revision that the caller has seen. */
-  expectedRevision?: number
+  expectedRevision?: number | undefined
   /** From `Idempotency-Key`. Written into the facts, so that a repetition is known after a restart too. */
-  requestKey?: string
+  requestKey?: string | undefined
 }
 
 export interface InstallRequest {
@@ -164,7 +164,7 @@ export interface Lifecycle {
   /** `nextEvents`: facts that the machine would take now. */
   machineState(id: string): { machine: string; state: PluginState; nextEvents: string[] }
 
-  catalog(filter: { text?: string; repository?: string }): Promise<CatalogEntry[]>
+  catalog(filter: { text?: string | undefined; repository?: string | undefined }): Promise<CatalogEntry[]>
   repositories(): Promise<Repository[]>
   /** `publicKey`: pins it to this key of minisign; without it, one that is pinned stays so. */
   addRepository(

@@ -53,8 +53,8 @@ test('a drain is answered with the host when it is empty, and ended by DELETE', 
   const ended = await ask('DELETE', '/api/hosts/attic/drain')
   assert.deepEqual([ended.status, ended.body.draining], [200, false])
   assert.deepEqual(calls, [
-    ['drain', 'attic', { by: 'http' }],
-    ['drain', 'cellar', { by: 'http' }],
+    ['drain', 'attic', { by: 'http', requestKey: undefined }],
+    ['drain', 'cellar', { by: 'http', requestKey: undefined }],
     ['endDrain', 'attic', { by: 'http' }],
   ])
 })
@@ -102,7 +102,8 @@ test('a placement reaches the fleet under its conditions', async (context) => {
     [first.slice(0, 3), conditions],
     [['place', lamp, placement], { by: 'http', expectedRevision: 4 }],
   )
-  assert.deepEqual(rest, [['place', lamp, {}, { by: 'http' }]])
+  const unconditional = { by: 'http', expectedRevision: undefined, requestKey: undefined }
+  assert.deepEqual(rest, [['place', lamp, {}, unconditional]])
 })
 
 test('a placement that is none is refused by name', async (context) => {

@@ -36,8 +36,7 @@ export function hostRoutes(lifecycle: LifecycleFacade, fleet: Fleet | undefined)
       problems: [...hostProblems, 'no_other_host', 'invalid_transition'],
       async handle({ parameters, requestKey }) {
         const hosts = theFleet()
-        const by = { by: 'http', ...(requestKey === undefined ? {} : { requestKey }) } as const
-        return { body: await hosts.drain(hostIdOf(parameters), by) }
+        return { body: await hosts.drain(hostIdOf(parameters), { by: 'http', requestKey }) }
       },
     }),
     defineRoute({

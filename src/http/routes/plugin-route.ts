@@ -52,12 +52,8 @@ export async function commandContext(
   plugin: string,
   { context, requestKey }: Pick<RouteRequest<unknown, unknown>, 'context' | 'requestKey'>,
 ): Promise<CommandContext> {
-  const revision = await askedRevision(lifecycle, plugin, context)
-  return {
-    by: 'http',
-    ...(revision === undefined ? {} : { expectedRevision: revision }),
-    ...(requestKey === undefined ? {} : { requestKey }),
-  }
+  const expectedRevision = await askedRevision(lifecycle, plugin, context)
+  return { by: 'http', expectedRevision, requestKey }
 }
 
 /** For a change that leaves no fact behind: checks `If-Match` at once. Throws `revision_conflict`. */

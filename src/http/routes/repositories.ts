@@ -29,8 +29,7 @@ export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
         'storage_full',
       ],
       async handle({ body, requestKey }) {
-        const by = { by: 'http', ...(requestKey === undefined ? {} : { requestKey }) } as const
-        await lifecycle.addRepository(body, by)
+        await lifecycle.addRepository(body, { by: 'http', requestKey })
         const headers = { Location: `${path}/${encodeURIComponent(body.name)}` }
         return { ...(await all()), status: 201, headers }
       },
@@ -54,11 +53,7 @@ export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
       answers: { 200: CatalogAnswer },
       problems: ['repository_unknown'],
       async handle({ query: { q, repository } }) {
-        const filter = {
-          ...(q === undefined ? {} : { text: q }),
-          ...(repository === undefined ? {} : { repository }),
-        }
-        return { body: { plugins: await lifecycle.catalog(filter) } }
+        return { body: { plugins: await lifecycle.catalog({ text: q, repository }) } }
       },
     }),
   ]

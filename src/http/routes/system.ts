@@ -21,7 +21,7 @@ export function systemRoutes(lifecycle: LifecycleFacade, system: () => Promise<S
       answers: { 200: SafeModeAnswer },
       problems: ['shutting_down', 'storage_full'],
       async handle({ requestKey }) {
-        await lifecycle.leaveSafeMode({ by: 'http', ...(requestKey === undefined ? {} : { requestKey }) })
+        await lifecycle.leaveSafeMode({ by: 'http', requestKey })
         return { body: { safeMode: lifecycle.safeMode } }
       },
     }),
