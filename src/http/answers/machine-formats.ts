@@ -1,5 +1,6 @@
 import type { AnyStateMachine, AnyStateNode } from 'xstate'
 import type { Json, JsonObject } from '../../base/text/json.ts'
+import { escapeMarkup } from './escape-markup.ts'
 
 /** A state machine as text for other programs. Pure; guards and actions are told by their names. */
 
@@ -176,16 +177,8 @@ export function machineToScxml(machine: AnyStateMachine): string {
   return `${lines.join('\n')}\n`
 }
 
-const elements: Readonly<Record<string, string>> = {
-  atomic: 'state',
-  compound: 'state',
-  parallel: 'parallel',
-  final: 'final',
-  history: 'history',
-}
-
 function writeElement(node: AnyStateNode, indent: string, lines: string[]): void {
-  const element = elements[node.type] ?? 'state'
+  const element = node.type === 'atomic' || node.type === 'compound' ? 'state' : node.type
   const initial = node.type === 'compound' ? node.initial.target.map(({ id }) => id).join(' ') : ''
   lines.push(
     `${indent}${openTag(element, [
@@ -232,13 +225,7 @@ function comment(text: string): string {
     .replace(/-$/, '- ')} -->`
 }
 
-function escapeXml(text: string): string {
-  return xmlCharacters(text)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-}
+const escapeXml = (text: string): string => escapeMarkup(xmlCharacters(text))
 
 /** Control characters cannot be in XML at all, not even escaped. */
 function xmlCharacters(text: string): string {

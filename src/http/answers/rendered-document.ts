@@ -4,6 +4,7 @@ import { marked } from 'marked'
 import sanitizeHtml from 'sanitize-html'
 import type { PluginDocument } from '../../lifecycle/lifecycle.ts'
 import { documentProtection } from './document-answer.ts'
+import { escapeMarkup } from './escape-markup.ts'
 import type { Answer } from '../route.ts'
 
 /**
@@ -16,7 +17,7 @@ const renderingTime = 1_000
 export function renderedDocument({ content, file, title }: PluginDocument): Answer {
   const text = new TextDecoder().decode(content)
   const inner = renderers[extname(file).toLowerCase()]?.(text, file) ?? asText(text)
-  const body = `<!doctype html>\n<meta charset="utf-8">\n<title>${escapeHtml(title)}</title>\n${inner}\n`
+  const body = `<!doctype html>\n<meta charset="utf-8">\n<title>${escapeMarkup(title)}</title>\n${inner}\n`
   return { body, type: 'text/html; charset=utf-8', headers: documentProtection }
 }
 
@@ -96,14 +97,5 @@ function documentLink(link: string, file: string, suffix: string): string {
 }
 
 function asText(text: string): string {
-  return `<pre>${escapeHtml(text)}</pre>`
-}
-
-function escapeHtml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&#39;')
+  return `<pre>${escapeMarkup(text)}</pre>`
 }

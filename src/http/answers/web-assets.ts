@@ -4,6 +4,7 @@ import { basename, extname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { buildDirectory } from '../../base/files/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
+import { escapeMarkup } from './escape-markup.ts'
 
 /** The files of the user interface, ready to be sent. */
 
@@ -63,7 +64,7 @@ function assetOf(content: Buffer, type: string): WebAsset {
 }
 
 function pageText(basePath: string, script: string, style: string): string {
-  const base = basePath.replaceAll('&', '&amp;')
+  const base = escapeMarkup(basePath)
   return `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

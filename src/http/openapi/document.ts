@@ -102,27 +102,24 @@ export function openApiDocument(routes: readonly Route[], hostVersion: string, b
   }
 }
 
+/** What is undefined in it is left out of its JSON. */
 function operationOf(route: Route, path: string, schemas: SchemaTranslator): object {
-  const { method, summary, details, query, body, open } = route
+  const { method, summary, details: description, query, body, open } = route
   return {
     operationId: operationId(method, path),
     summary,
-    ...(details === undefined ? {} : { description: details }),
+    description,
     tags: [tagOf(path)],
-    ...(open === true ? { security: [] } : {}),
+    security: open === true ? [] : undefined,
     parameters: [
       ...pathParameters(path),
       ...(query === undefined ? [] : queryParameters(query, schemas)),
       ...headerParameters(route),
     ],
-    ...(body === undefined
-      ? {}
-      : {
-          requestBody: {
-            required: requiredOf(body).length > 0,
-            content: { 'application/json': { schema: schemas.translate(body) } },
-          },
-        }),
+    requestBody: body && {
+      required: requiredOf(body).length > 0,
+      content: { 'application/json': { schema: schemas.translate(body) } },
+    },
     responses: { ...successes(route, schemas), ...failures(route, schemas) },
   }
 }
@@ -144,7 +141,7 @@ function pathParameters(path: string): object[] {
     in: 'path',
     required: true,
     schema: { type: name === 'seq' ? 'integer' : 'string' },
-    ...(parameterMeanings[name] === undefined ? {} : { description: parameterMeanings[name] }),
+    description: parameterMeanings[name],
   }))
 }
 
@@ -159,7 +156,7 @@ function queryParameters(query: NonNullable<Route['query']>, schemas: SchemaTran
     in: 'query',
     required: required.includes(name),
     schema: schemas.translate(schema),
-    ...(queryMeanings[name] === undefined ? {} : { description: queryMeanings[name] }),
+    description: queryMeanings[name],
   }))
 }
 
