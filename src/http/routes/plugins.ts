@@ -1,4 +1,3 @@
-import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import {
   ChangeCheckAnswer,
@@ -11,7 +10,6 @@ import {
   UninstallQuery,
   UpdateBody,
 } from '../../schema/api/api.ts'
-import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
 import { createPluginList } from '../answers/plugin-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
@@ -47,7 +45,6 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
       ],
       async handle(request) {
         const { fullId } = request.body
-        requireSameId(request.body)
         const by = await commandContext(lifecycle, fullId, request)
         return installed(await lifecycle.install(installRequest(request.body), by))
       },
@@ -63,10 +60,7 @@ export function pluginRoutes(lifecycle: LifecycleFacade): Route[] {
       body: InstallBody,
       answers: { 200: ChangeCheckAnswer },
       problems: ['already_installed', 'invalid_transition', ...fetchProblems],
-      async handle({ body }) {
-        requireSameId(body)
-        return { body: await lifecycle.checkInstall(installRequest(body)) }
-      },
+      handle: async ({ body }) => ({ body: await lifecycle.checkInstall(installRequest(body)) }),
     }),
     defineRoute({
       method: 'POST',
@@ -115,14 +109,6 @@ function installed(plugin: Plugin): Answer {
   const answer = pluginAnswer(plugin, 201)
   const location = `/api/plugins/${encodeURIComponent(plugin.id)}`
   return { ...answer, headers: { ...answer.headers, Location: location } }
-}
-
-function requireSameId({ fullId, id }: InstallBody): void {
-  const shortId = parseFullId(fullId)?.shortId
-  if (id === undefined || id === null || id === shortId || id === fullId) return
-  throw new Problem('body_invalid', 'id and fullId name different plugins.', {
-    errors: [{ path: '/id', message: `must be ${shortId} to match fullId` }],
-  })
 }
 
 function matches(plugin: Plugin, { state, tag, q }: PluginsQuery): boolean {
