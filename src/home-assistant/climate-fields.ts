@@ -6,8 +6,10 @@ import {
   fields,
   type FieldsOf,
   named,
+  namedByState,
   onOffOfMany,
   range,
+  readOnly,
   simple,
   template,
 } from './feature-fields.ts'
@@ -15,22 +17,16 @@ import {
 /** The fields of what keeps a temperature, or the humidity of the air: a target, what is measured, and modes. */
 
 const climateFeatures: Readonly<Record<string, FieldNames>> = {
-  target_temperature: ['temperature_command_topic', 'temperature_state_topic', 'temperature_state_template'],
-  current_temperature: [null, 'current_temperature_topic', 'current_temperature_template'],
-  current_humidity: [null, 'current_humidity_topic', 'current_humidity_template'],
-  mode: ['mode_command_topic', 'mode_state_topic', 'mode_state_template'],
-  action: [null, 'action_topic', 'action_template'],
-  fan_mode: ['fan_mode_command_topic', 'fan_mode_state_topic', 'fan_mode_state_template'],
+  target_temperature: namedByState('temperature'),
+  current_temperature: readOnly('current_temperature'),
+  current_humidity: readOnly('current_humidity'),
+  mode: namedByState('mode'),
+  action: readOnly('action'),
+  fan_mode: namedByState('fan_mode'),
   preset_mode: named('preset_mode'),
-  swing_mode: ['swing_mode_command_topic', 'swing_mode_state_topic', 'swing_mode_state_template'],
-  target_temperature_low: [
-    ...(['temperature_low_command_topic', 'temperature_low_state_topic'] as const),
-    'temperature_low_state_template',
-  ],
-  target_temperature_high: [
-    ...(['temperature_high_command_topic', 'temperature_high_state_topic'] as const),
-    'temperature_high_state_template',
-  ],
+  swing_mode: namedByState('swing_mode'),
+  target_temperature_low: namedByState('temperature_low'),
+  target_temperature_high: namedByState('temperature_high'),
 }
 
 /** Home Assistant converts to the degrees that its owner uses. */
@@ -90,22 +86,10 @@ export const humidifier: FieldsOf = (exposure, topics) => {
     ...feature(exposure, topics, 'state', onOffOfMany, template.onOff),
     // Home Assistant does not know one without a target.
     target_humidity_command_topic: topics.command('target_humidity'),
-    ...feature(exposure, topics, 'target_humidity', targetHumidity),
-    ...feature(exposure, topics, 'current_humidity', [
-      null,
-      'current_humidity_topic',
-      'current_humidity_template',
-    ]),
-    ...(modes === undefined
-      ? {}
-      : {
-          ...feature(exposure, topics, 'mode', [
-            'mode_command_topic',
-            'mode_state_topic',
-            'mode_state_template',
-          ]),
-          ...(exposure.writable.includes('mode') ? { modes } : {}),
-        }),
+    ...feature(exposure, topics, 'target_humidity', namedByState('target_humidity')),
+    ...feature(exposure, topics, 'current_humidity', readOnly('current_humidity')),
+    ...(modes === undefined ? {} : feature(exposure, topics, 'mode', namedByState('mode'))),
+    ...(exposure.writable.includes('mode') ? fields({ modes }) : {}),
     ...fields({
       min_humidity: min,
       max_humidity: max,
@@ -114,7 +98,3 @@ export const humidifier: FieldsOf = (exposure, topics) => {
     }),
   }
 }
-const targetHumidity = [
-  ...(['target_humidity_command_topic', 'target_humidity_state_topic'] as const),
-  'target_humidity_state_template',
-] as const

@@ -10,6 +10,7 @@ import {
   named,
   onOffOfMany,
   range,
+  readOnly,
   simple,
   template,
 } from './feature-fields.ts'
@@ -142,6 +143,10 @@ const fan: FieldsOf = (exposure, topics) => {
   }
 }
 
+/** Commands that are called as Home Assistant calls them. */
+const payloads = (commands: readonly string[]): JsonObject =>
+  Object.fromEntries(commands.map((command) => [`payload_${command}`, command]))
+
 const event: FieldsOf = ({ options, deviceClass }, topics) => ({
   state_topic: topics.state,
   event_types: options ?? [],
@@ -150,7 +155,7 @@ const event: FieldsOf = ({ options, deviceClass }, topics) => ({
 
 const lock: FieldsOf = (exposure, topics) => ({
   ...feature(exposure, topics, 'state', simple, template.value),
-  ...{ payload_lock: 'lock', payload_unlock: 'unlock', payload_open: 'open' },
+  ...payloads(['lock', 'unlock', 'open']),
   ...{ state_locked: 'locked', state_unlocked: 'unlocked', state_jammed: 'jammed' },
 })
 
@@ -158,16 +163,12 @@ const valve: FieldsOf = (exposure, topics) => {
   const byPosition = exposure.features.includes('position')
   return {
     // One that reports its position is told a position, too.
-    ...feature(
-      exposure,
-      topics,
-      byPosition ? 'position' : 'state',
-      simple,
-      byPosition ? template.known : template.value,
-    ),
     ...(byPosition
-      ? { reports_position: true }
-      : { payload_open: 'OPEN', payload_close: 'CLOSE', payload_stop: 'STOP' }),
+      ? { ...feature(exposure, topics, 'position', simple, template.known), reports_position: true }
+      : {
+          ...feature(exposure, topics, 'state', simple, template.value),
+          ...{ payload_open: 'OPEN', payload_close: 'CLOSE', payload_stop: 'STOP' },
+        }),
     ...fields({ device_class: exposure.deviceClass }),
   }
 }
@@ -175,7 +176,7 @@ const valve: FieldsOf = (exposure, topics) => {
 const armings = ['arm_home', 'arm_away', 'arm_night', 'arm_vacation', 'arm_custom_bypass', 'trigger']
 const alarm: FieldsOf = (exposure, topics) => ({
   ...feature(exposure, topics, 'state', simple, template.value),
-  ...Object.fromEntries([...armings, 'disarm'].map((command) => [`payload_${command}`, command])),
+  ...payloads([...armings, 'disarm']),
   ...{ code_arm_required: false, code_disarm_required: false, code_trigger_required: false },
   supported_features: armings.filter((command) => exposure.options?.includes(command) ?? true),
 })
@@ -188,13 +189,7 @@ const vacuum: FieldsOf = (exposure, topics) => {
     ...(writable.includes('command')
       ? {
           command_topic: topics.command('command'),
-          ...{
-            payload_start: 'start',
-            payload_pause: 'pause',
-            payload_stop: 'stop',
-            payload_locate: 'locate',
-          },
-          ...{ payload_return_to_base: 'return_to_base', payload_clean_spot: 'clean_spot' },
+          ...payloads(['start', 'pause', 'stop', 'locate', 'return_to_base', 'clean_spot']),
         }
       : {}),
     ...(speeds === undefined
@@ -219,21 +214,14 @@ const siren: FieldsOf = (exposure, topics) => {
   }
 }
 
+/** What Home Assistant has a lawn mower do, with the words for it. */
+const mowing = { start_mowing: 'start', pause: 'pause', dock: 'dock' }
+const activityNames = ['activity_state_topic', 'activity_value_template'] as const
 const lawnMower: FieldsOf = (exposure, topics) => ({
-  ...feature(
-    exposure,
-    topics,
-    'activity',
-    [null, 'activity_state_topic', 'activity_value_template'],
-    template.value,
-  ),
+  ...feature(exposure, topics, 'activity', [null, ...activityNames], template.value),
   ...(exposure.writable.includes('command')
     ? Object.fromEntries(
-        [
-          ['start_mowing', 'start'],
-          ['pause', 'pause'],
-          ['dock', 'dock'],
-        ].flatMap(([name, word]) => [
+        Object.entries(mowing).flatMap(([name, word]) => [
           [`${name}_command_topic`, topics.command('command')],
           [`${name}_command_template`, `{{ '${word}' }}`],
         ]),
@@ -247,12 +235,11 @@ const deviceTracker: FieldsOf = (_exposure, topics) => ({
   source_type: 'gps',
 })
 
-const image: FieldsOf = (exposure, topics) =>
-  feature(exposure, topics, 'url', [null, 'url_topic', 'url_template'])
+const image: FieldsOf = (exposure, topics) => feature(exposure, topics, 'url', readOnly('url'))
 
 const update: FieldsOf = (exposure, topics) => ({
   ...feature(exposure, topics, 'installed_version', [null, 'state_topic', 'value_template']),
-  ...feature(exposure, topics, 'latest_version', [null, 'latest_version_topic', 'latest_version_template']),
+  ...feature(exposure, topics, 'latest_version', readOnly('latest_version')),
   ...(exposure.writable.includes('install')
     ? { command_topic: topics.command('install'), payload_install: 'install' }
     : {}),

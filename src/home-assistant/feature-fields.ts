@@ -54,8 +54,19 @@ export function feature(
 export const simple = ['command_topic', 'state_topic', 'value_template'] as const
 /** Of a component that can be switched, and more. */
 export const onOffOfMany = ['command_topic', 'state_topic', 'state_value_template'] as const
-export const named = (name: string) =>
-  [`${name}_command_topic`, `${name}_state_topic`, `${name}_value_template`] as const
+export const named = (name: string): FieldNames => [
+  `${name}_command_topic`,
+  `${name}_state_topic`,
+  `${name}_value_template`,
+]
+/** Of what Home Assistant calls the template otherwise. */
+export const namedByState = (name: string): FieldNames => [
+  `${name}_command_topic`,
+  `${name}_state_topic`,
+  `${name}_state_template`,
+]
+/** Of what can only be read. */
+export const readOnly = (name: string): FieldNames => [null, `${name}_topic`, `${name}_template`]
 
 /** `min` and `max` when they are a range at all. */
 export function range(min: number | undefined, max: number | undefined): Fields {
