@@ -144,7 +144,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
-    published.keep(key, { plugin: plugin.id, topic, text, platforms: discovery.platforms, sources })
+    published.keep({ plugin: plugin.id, device, topic, text, platforms: discovery.platforms, sources })
     publish(topic, text)
   }
 
@@ -222,26 +222,24 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     if (responsibility !== undefined) published.forgetForeign(topic)
     const before = closed ? undefined : readDevice(payload, hostId)
     if (before === undefined) return
+    const { device, platforms } = before
+    const text = Buffer.from(payload).toString()
+    const entry = { plugin: before.plugin, device, topic, text, platforms }
     if (!speaksFor(before.plugin)) {
-      const { plugin, device, platforms } = before
-      const text = Buffer.from(payload).toString()
-      published.keepForeign({ plugin, device }, { plugin, topic, text, platforms })
+      published.keepForeign(entry)
       // What comes just now may be of a plugin whose installation this host has not heard of.
       if (retained) clearLeftovers()
       return
     }
     if (!retained) return
     const plugin = installed(before.plugin)
-    if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, before.device) !== topic) {
+    if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, device) !== topic) {
       publish(topic, '')
       return
     }
-    const text = Buffer.from(payload).toString()
-    const key = keyOf(before)
-    const present = published.get(key)
     // It may have been on its way while it was replaced.
-    if (present?.text === text) return
-    published.keep(key, { plugin: plugin.id, topic, text, platforms: before.platforms })
+    if (published.get(keyOf(before))?.text === text) return
+    published.keep(entry)
     if (reconciled) reconcile(plugin.id)
   }
 

@@ -1,8 +1,7 @@
 import type { DeviceAddress, Discovery } from './discovery-payload.ts'
 
 /** A discovery message that stands on the broker. */
-export interface PublishedDevice {
-  plugin: string
+export interface PublishedDevice extends DeviceAddress {
   topic: string
   text: string
   platforms: Discovery['platforms']
@@ -15,12 +14,12 @@ export interface PublishedDevices {
   get(key: string): PublishedDevice | undefined
   /** Whose the topic is, if this host has published something there. */
   keyAt(topic: string): string | undefined
-  keep(key: string, entry: PublishedDevice): void
+  keep(entry: PublishedDevice): void
   forget(key: string): void
   all(): Iterable<PublishedDevice>
   /** As they are now, by key. */
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
-  keepForeign(address: DeviceAddress, entry: PublishedDevice): void
+  keepForeign(entry: PublishedDevice): void
   forgetForeign(topic: string): void
   /** What others have published, as it is now. */
   foreigners(): PublishedDevice[]
@@ -34,9 +33,10 @@ export function createPublishedDevices(): PublishedDevices {
   /** The keys of those, by topic. */
   const keyOfTopic = new Map<string, string>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
-  const foreign = new Map<string, PublishedDevice & { address: DeviceAddress }>()
+  const foreign = new Map<string, PublishedDevice>()
 
-  function keep(key: string, entry: PublishedDevice): void {
+  function keep(entry: PublishedDevice): void {
+    const key = keyOf(entry)
     forget(key)
     published.set(key, entry)
     keyOfTopic.set(entry.topic, key)
@@ -55,16 +55,14 @@ export function createPublishedDevices(): PublishedDevices {
     forget,
     all: () => published.values(),
     ofPlugin: (plugin) => [...published].filter(([, entry]) => entry.plugin === plugin),
-    keepForeign(address, entry) {
-      foreign.set(entry.topic, { ...entry, address })
-    },
+    keepForeign: (entry) => void foreign.set(entry.topic, entry),
     forgetForeign: (topic) => void foreign.delete(topic),
     foreigners: () => [...foreign.values()],
     takeOver(plugin) {
       for (const [topic, entry] of [...foreign]) {
         if (entry.plugin !== plugin) continue
         foreign.delete(topic)
-        keep(keyOf(entry.address), entry)
+        keep(entry)
       }
     },
   }
