@@ -110,8 +110,7 @@ export interface RunningLifecycle extends Lifecycle, Omit<StartAndStop, 'loadAll
 
 /** Puts the parts of the lifecycle together. */
 export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
-  const { journal, snapshots, manifests, clock, logger, discoveryPrefix } = settings
-  const { pluginDirectory: directory } = settings
+  const { journal, snapshots, logger, discoveryPrefix } = settings
   const announcements = createAnnouncements(logger)
   const events = createEventHub()
   const registry = createObjectRegistry()
@@ -124,15 +123,8 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const loads = createLoadCancellation()
   const effects = createPluginEffects({
     ...settings,
-    events,
-    registry,
-    exposures,
-    hooks,
+    ...{ events, registry, exposures, hooks, logs, stores, retained, announcements },
     hookSecret: (id) => pluginHooks.secret(id),
-    logs,
-    stores,
-    retained,
-    announcements,
     onCrash(id, error) {
       loader.recordCrash(id, error)
       void supervisor.recover(id)
@@ -156,11 +148,9 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
   })
   const context: LifecycleContext = {
-    journal,
+    ...settings,
     effects,
-    directory,
-    repositories: settings.repositories,
-    manifests,
+    directory: settings.pluginDirectory,
     readAtStart: new Map(),
     stores,
     retained,
@@ -169,10 +159,6 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     sharedFiles: settings.sharedFiles,
     mutex,
     loads,
-    clock,
-    logger,
-    hostVersion: settings.hostVersion,
-    environment: settings.environment,
     namespaces: createNamespaces(settings),
   }
   const policy = settings.restartPolicy ?? defaultRestartPolicy
@@ -182,17 +168,14 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const installer = createInstaller(context, loader, shown)
   const reconciler = createReconciler(context, { loader, installer, snapshots })
   const supervisor = createSupervisor(context, {
-    loader,
-    installer,
-    snapshots,
-    reconciler,
+    ...{ loader, installer, snapshots, reconciler },
     stableAfter: policy.stableAfter,
   })
   const dependents = createDependents(context, { loader, installer, reconciler, snapshots })
   const commands = createCommandRunner(context, { loader, snapshots, reconciler })
   const { requireRunning } = commands
   const queries = createPluginQueries(context, logs)
-  const { resolveId, list, get, status, document, installedIds } = queries
+  const { get, installedIds } = queries
   const reload = createReload(context, loader)
   const pluginHooks = createPluginHooks(context, { get, commands, hooks, hookBase: settings.hookBase })
   const evictions = createEvictions({
@@ -200,10 +183,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   const configuration = createConfiguration(context, { get, reload })
   const handover = createHandover(context, {
-    loader,
-    installer,
-    reconciler,
-    snapshots,
+    ...{ loader, installer, reconciler, snapshots },
     forgetLog: logs.forget,
   })
   // To the end of the journal: that the host has stopped is an event, too.
@@ -212,34 +192,22 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   })
   const safeMode = createSafeModeState(context, {
     requireRunning,
-    load: (by) => startAndStop.loadAll({ by, reason: 'safe mode left' }),
+    load: (by) => loadAll({ by, reason: 'safe mode left' }),
   })
-  const startAndStop = createStartAndStop(context, {
+  const { loadAll, ...startAndStop } = createStartAndStop(context, {
     ...{ bus: settings.bus, loader, installer, reconciler, supervisor, dependents, evictions },
     ...{ snapshots, sandbox: settings.sandbox, commands, installedIds },
   })
 
   return {
-    resolveId,
-    list,
-    get,
-    status,
-    document,
-    logs: queries.logs,
-    versions: queries.versions,
+    ...queries,
     checkConfig: configuration.checkConfig,
     suggestions: createSuggestions(context, { ...settings, queries, registry }),
     isIntact: effects.isIntact,
     limits: effects.limits,
     ...createPluginCommands(context, {
-      commands,
-      loader,
-      installer,
+      ...{ commands, loader, installer, reload, configuration, logs, get },
       changes: createChangeChecker(context, shown),
-      reload,
-      configuration,
-      logs,
-      get,
     }),
     ...createPluginPoints(context, { get, requireRunning, registry, exposures }),
     hooks: pluginHooks.hooks,
@@ -270,9 +238,6 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     async record(facts, by) {
       await journal.append(facts, by)
     },
-    startWorkers: startAndStop.startWorkers,
-    readManifests: startAndStop.readManifests,
-    prepare: startAndStop.prepare,
     handover,
     place: createPlacing(context, { get, requireRunning, snapshots }),
     events,
@@ -280,8 +245,6 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     get storesFailure() {
       return stores.failure
     },
-    start: startAndStop.start,
-    stopLoading: startAndStop.stopLoading,
-    stop: startAndStop.stop,
+    ...startAndStop,
   }
 }
