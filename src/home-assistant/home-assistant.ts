@@ -30,7 +30,7 @@ export interface HomeAssistantSettings {
 export interface HomeAssistant {
   /** Publishes how things are, clears what is retained of things that are no more, and follows from there. */
   start(): Promise<void>
-  /** This host speaks for the plugin from now on. */
+  /** This host speaks for the plugin from now on: what it shows is looked at anew. */
   take(plugin: string): void
   /** Another host does; nothing is taken back. */
   drop(plugin: string): void
@@ -163,6 +163,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       if (lifecycle.status(id) === undefined) clearLeftovers()
       return
     }
+    // It may load here before this host is told to speak for it.
+    published.takeOver(id)
     if (lifecycle.status(id)?.state !== 'running') {
       if (!isPassing(id)) clear(id)
     } else if (lifecycle.isIntact(id)) show(lifecycle.get(id))
@@ -257,9 +259,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   return {
     start: () => (starting ??= closed ? Promise.resolve() : startAll()),
     take(plugin) {
-      if (closed) return
-      published.takeOver(plugin)
-      schedule(plugin)
+      if (!closed) schedule(plugin)
     },
     drop(plugin) {
       for (const [key] of published.ofPlugin(plugin)) published.forget(key)

@@ -59,7 +59,7 @@ export function createPublishedDevices(): PublishedDevices {
     forgetForeign: (topic) => void foreign.delete(topic),
     foreigners: () => [...foreign.values()],
     takeOver(plugin) {
-      for (const [topic, entry] of [...foreign]) {
+      for (const [topic, entry] of foreign) {
         if (entry.plugin !== plugin) continue
         foreign.delete(topic)
         keep(entry)

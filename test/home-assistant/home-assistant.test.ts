@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Bus } from '../../src/bus/bus.ts'
-import { createHomeAssistant } from '../../src/home-assistant/home-assistant.ts'
+import { createHomeAssistant, type HomeAssistantSettings } from '../../src/home-assistant/home-assistant.ts'
 import type { Exposure } from '../../src/schema/plugin/exposure.ts'
 import type { PluginState } from '../../src/schema/plugin/plugin.ts'
 import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
@@ -25,7 +25,12 @@ const exposing = (exposures: Record<string, Exposure>): FakePlugin => ({
 })
 
 /** A host with these plugins on a real broker, and all that is published below the discovery prefix. */
-async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: Bus) {
+async function stage(
+  t: TestContext,
+  plugins: Record<string, FakePlugin>,
+  use?: Bus,
+  more: Pick<HomeAssistantSettings, 'responsibility'> = {},
+) {
   const bus = use ?? (await startBus(t))
   const known = new Map(Object.entries(plugins))
   const fake = createFakeLifecycle(known)
@@ -40,6 +45,7 @@ async function stage(t: TestContext, plugins: Record<string, FakePlugin>, use?: 
     hostVersion: '1.0.0',
     clock,
     logger,
+    ...more,
   })
   t.after(() => homeAssistant.close())
   const received = await collectFromBus(bus, 'homeassistant/#')
@@ -325,4 +331,31 @@ test('A device is announced after the one through which it is connected, which H
   await homeAssistant.start()
   const order = (await published()).map(([at]) => /lamp_(\w+)\/config$/.exec(at)?.[1])
   assert.deepEqual(order, ['top', 'hub', 'lamp', 'x'])
+})
+
+test('What another host of the fleet has announced is known from when the plugin is this one’s, also before it is told so', async (t) => {
+  const bus = await startBus(t)
+  const plugins = { [lamp]: exposing({ a: sensor, b: light }) }
+  const isCoordinator = (): boolean => false
+  const former = await stage(t, plugins, bus, { responsibility: { owns: () => true, isCoordinator } })
+  await former.homeAssistant.start()
+  await former.homeAssistant.close()
+  let isOwned = false
+  const responsibility = { owns: () => isOwned, isCoordinator }
+  const { homeAssistant, published, become, change } = await stage(t, plugins, bus, { responsibility })
+  await homeAssistant.start()
+  // What stands on the broker has been heard of by then.
+  await published()
+  isOwned = true
+  become(lamp, 'running', { a: sensor, b: light })
+  await Promise.resolve()
+  assert.deepEqual(await published(), [[topic, 'a:sensor b:light']])
+  change(lamp, { a: sensor })
+  await Promise.resolve()
+  homeAssistant.take(lamp)
+  await Promise.resolve()
+  assert.deepEqual((await published()).slice(1), [
+    [topic, 'a:sensor b:light!'],
+    [topic, 'a:sensor'],
+  ])
 })
