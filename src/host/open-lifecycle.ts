@@ -81,32 +81,15 @@ export function openLifecycle(parts: OpenLifecycleSettings, scope: Scope): OpenL
   })
   scope.add(() => sandbox.close())
   const repositories = createRepositoryCatalog({
-    directory,
-    programDirectory,
-    files,
-    clock,
-    logger,
-    hostVersion,
+    ...{ directory, programDirectory, files, clock, logger, hostVersion },
     times: parts.times ?? createJournaledSigningTimes({ journal, snapshots, logger }),
   })
   scope.add(() => repositories.close())
   const lifecycle = createLifecycle({
-    directory,
-    files,
-    journal,
-    snapshots,
-    pluginDirectory,
-    manifests,
-    ring,
-    repositories,
-    sandbox,
-    bus,
-    outside,
+    ...{ directory, files, journal, snapshots, pluginDirectory, manifests, ring, repositories },
+    ...{ sandbox, bus, outside, clock, logger, hostVersion },
     root: settings.mqttRoot,
     discoveryPrefix: settings.discoveryPrefix,
-    clock,
-    logger,
-    hostVersion,
     hookBase: parts.address,
     environment: createHostEnvironment(options.environment, settings.pluginEnvironment),
     ...(member === undefined || fleet === undefined

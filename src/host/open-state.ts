@@ -98,16 +98,11 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
       logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
   } else if (journal.live.seq === 0) await tellOfLeftBehind(files, directory, logger)
   const snapshots = createSnapshotWriter({
-    directory,
-    files,
-    clock,
-    logger,
-    kept: file,
+    ...{ directory, files, clock, logger, vault, kept: file },
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
     onWriting: journal.onWriting,
     refused: journal.refused,
-    vault,
     // The fold is that of all hosts, which have it in their journal, and knows no name of this one.
     ...(member === undefined ? {} : { hostId: member.id, isCache: true }),
   })

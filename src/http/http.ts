@@ -79,20 +79,15 @@ export interface Http {
 }
 
 export function createHttp(settings: HttpSettings): Http {
-  const { lifecycle, bus, clock, logger, bind, port, token, tls } = settings
+  const { lifecycle, bus, clock, logger, bind, port, tls } = settings
   const warn = createWarner(logger, clock)
   const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
   const basePath = basePathOf(settings.publicUrl)
   const access = createAccess({
-    token,
-    bind,
+    ...settings,
+    ...{ guesses, addresses, basePath },
     port: () => server.port,
     secure: tls !== undefined,
-    clock,
-    guesses,
-    addresses,
-    publicUrl: settings.publicUrl,
-    basePath,
   })
   const events = createEventStream({ lifecycle, hasEnded: access.hasEnded, clock, logger })
   const inspector = createInspector({ lifecycle, hasEnded: access.hasEnded, clock, logger })
@@ -121,15 +116,9 @@ export function createHttp(settings: HttpSettings): Http {
   const routes = allRoutes({ ...settings, basePath, events, metrics, system, access })
   const base = createBasePath(basePath, [hookRoute, ...routes.map(({ path }) => path)])
   const app = createApp({
-    routes,
-    basePath,
-    lifecycle,
-    requests: settings.requests,
-    access,
-    clock,
-    logger,
+    ...settings,
+    ...{ routes, basePath, access, gate },
     handled: metrics.requestHandled,
-    gate,
     hooks: createHookRequests({ lifecycle, access, addresses, clock, gate, warn }),
   })
   const answer = app.callback()
@@ -142,10 +131,7 @@ export function createHttp(settings: HttpSettings): Http {
     },
   })
   const server = createHttpServer({
-    bind,
-    port,
-    clock,
-    tls,
+    ...{ bind, port, clock, tls },
     handle: (request, response) => void answer(inside(request), response),
     isCutOff: (socket) => !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0,
     refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),

@@ -55,14 +55,7 @@ export async function rewriteSecrets(settings: RewriteSettings): Promise<Rewritt
   const file = await readSnapshot(files, directory, present)
   const { acknowledged, witness } = await knownEnd(files, directory, file)
   const journal = await openJournal({
-    directory,
-    files,
-    clock,
-    logger: silentLogger,
-    acknowledged,
-    witness,
-    vault: present,
-    whole: true,
+    ...{ directory, files, clock, logger: silentLogger, acknowledged, witness, vault: present, whole: true },
   })
   follow(journal)
   await journal.close()
