@@ -22,6 +22,7 @@ import { createMqttCommands } from '../mqtt-api/mqtt-commands.ts'
 import { createMqttProjection } from '../mqtt-api/mqtt-projection.ts'
 import type { FindersSettings } from '../outside/outside.ts'
 import type { SandboxLimits } from '../sandbox/limits.ts'
+import { countByState } from '../schema/plugin/plugin.ts'
 import type { Settings } from '../settings/settings.ts'
 import { openConfiguredFleet } from './configured-fleet.ts'
 import { createBus, createFleetBus } from './create-bus.ts'
@@ -270,7 +271,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     logger.info('ready', {
       http: http.url,
       mqtt: bus.url,
-      plugins: countByState(lifecycle),
+      plugins: countByState(lifecycle.list()),
       ...(lifecycle.safeMode === null ? {} : { safeMode: lifecycle.safeMode.reason }),
       startupMs: Math.round(clock.monotonic() - startedAt),
     })
@@ -288,10 +289,4 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (reason === undefined || error instanceof StartError) throw error
     throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })
   }
-}
-
-function countByState(lifecycle: RunningLifecycle): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { state } of lifecycle.list()) counts[state] = (counts[state] ?? 0) + 1
-  return counts
 }

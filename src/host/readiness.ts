@@ -4,14 +4,14 @@ import type { Bus } from '../bus/bus.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
+import type { Health } from '../schema/api/system.ts'
 
 /** Whether the host serves, and why not. */
 export interface Readiness {
   /** Until `settle` is called with the same text. */
   hinder(reason: string): void
   settle(reason: string): void
-  /** `reasons`: also of what is as good as it can be here. */
-  now(): { ready: boolean; reasons: string[] }
+  now(): Health
 }
 
 const withoutSession =

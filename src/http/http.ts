@@ -9,7 +9,7 @@ import type { TlsFiles } from '../base/keys/tls-files.ts'
 import { createWarner } from '../base/log/warning.ts'
 import type { Bus } from '../bus/bus.ts'
 import type { Fleet, LifecycleFacade } from '../lifecycle/facade.ts'
-import type { IsolateUsage } from '../schema/api/system.ts'
+import type { Health, IsolateUsage } from '../schema/api/system.ts'
 import { createAccess } from './access/access.ts'
 import { createApp } from './app.ts'
 import { createEventStream } from './streams/event-stream.ts'
@@ -25,12 +25,6 @@ import { createSystemView } from './answers/system-view.ts'
 import type { SharedRequests } from './requests/shared-requests.ts'
 import { createStartGate, type StartGate } from './requests/start-gate.ts'
 import { createUpgrades } from './server/upgrades.ts'
-
-export interface Readiness {
-  ready: boolean
-  /** Why not, one sentence each. */
-  reasons: string[]
-}
 
 export interface HttpSettings {
   lifecycle: LifecycleFacade
@@ -56,7 +50,7 @@ export interface HttpSettings {
   /** Encrypts every connection. */
   tls?: TlsFiles | undefined
   hostVersion: string
-  readiness: () => Readiness
+  readiness: () => Health
   /** What every plugin's isolate takes. */
   isolates?: () => IsolateUsage[]
   /** Lines given to the log so far, by level. */

@@ -4,8 +4,8 @@ import { createStartTime } from '../../base/time/start-time.ts'
 import type { TlsFiles, TlsStatus } from '../../base/keys/tls-files.ts'
 import type { Bus } from '../../bus/bus.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import type { Plugin } from '../../schema/plugin/plugin.ts'
-import type { Certificate, IsolateUsage, System } from '../../schema/api/system.ts'
+import { countByState } from '../../schema/plugin/plugin.ts'
+import type { Certificate, Health, IsolateUsage, System } from '../../schema/api/system.ts'
 import type { ProcessUsage } from '../metrics/process-usage.ts'
 
 export interface SystemViewSettings {
@@ -20,7 +20,7 @@ export interface SystemViewSettings {
   /** Null: this host works by itself. */
   fleetName: string | null
   isolates: () => IsolateUsage[]
-  readiness: () => { ready: boolean; reasons: string[] }
+  readiness: () => Health
   clients: () => { eventStreams: number; inspectors: number }
 }
 
@@ -74,10 +74,4 @@ export function createSystemView(settings: SystemViewSettings): () => Promise<Sy
 function certificateOf({ from, until, loadedAt, fault }: TlsStatus): Certificate {
   const text = (time: number): string => new Date(time).toISOString()
   return { validFrom: text(from), validUntil: text(until), loadedAt: text(loadedAt), fault }
-}
-
-function countByState(plugins: readonly Plugin[]): Record<string, number> {
-  const counts: Record<string, number> = {}
-  for (const { state } of plugins) counts[state] = (counts[state] ?? 0) + 1
-  return counts
 }

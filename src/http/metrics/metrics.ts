@@ -6,7 +6,7 @@ import type { Bus } from '../../bus/bus.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { type Plugin, pluginStates, type Resources } from '../../schema/plugin/plugin.ts'
-import type { IsolateUsage } from '../../schema/api/system.ts'
+import type { Health, IsolateUsage } from '../../schema/api/system.ts'
 import type { ProcessUsage } from './process-usage.ts'
 import { createCounter, createHistogram } from './counters.ts'
 import { exposition, type Family, type Sample } from './exposition.ts'
@@ -40,7 +40,7 @@ export interface MetricsSettings {
   processUsage: ProcessUsage
   logLines: Readonly<Record<LogLevel, number>> | undefined
   isolates: () => IsolateUsage[]
-  readiness: () => { ready: boolean }
+  readiness: () => Health
   clients: () => { eventStreams: number; inspectors: number }
   /** Wrong tokens since the start, by where they came. */
   refusals: () => Readonly<Record<string, number>>

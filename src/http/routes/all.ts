@@ -1,5 +1,5 @@
 import type { Fleet, LifecycleFacade } from '../../lifecycle/facade.ts'
-import type { System } from '../../schema/api/system.ts'
+import type { Health, System } from '../../schema/api/system.ts'
 import type { Access } from '../access/access.ts'
 import type { EventStream } from '../streams/event-stream.ts'
 import type { Metrics } from '../metrics/metrics.ts'
@@ -34,7 +34,7 @@ export interface RouteSettings {
   hostVersion: string
   /** What a proxy takes off addresses of this host; empty: nothing. */
   basePath: string
-  readiness: () => { ready: boolean; reasons: string[] }
+  readiness: () => Health
 }
 
 /** Every address of the API. */
@@ -53,7 +53,7 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...eventRoutes(lifecycle, events),
     ...machineRoutes(),
     ...schemaRoutes(),
-    ...healthRoutes(settings),
+    ...healthRoutes(lifecycle, hostVersion, settings.readiness),
     ...sessionRoutes(access),
     ...systemRoutes(lifecycle, system),
     ...metricsRoutes(metrics),

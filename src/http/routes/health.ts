@@ -1,16 +1,13 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { LivenessAnswer, ReadinessAnswer } from '../../schema/api/api.ts'
+import type { Health } from '../../schema/api/system.ts'
 import { defineRoute, type Route } from '../route.ts'
 
-export function healthRoutes({
-  lifecycle,
-  hostVersion,
-  readiness,
-}: {
-  lifecycle: LifecycleFacade
-  hostVersion: string
-  readiness: () => { ready: boolean; reasons: string[] }
-}): Route[] {
+export function healthRoutes(
+  lifecycle: LifecycleFacade,
+  hostVersion: string,
+  readiness: () => Health,
+): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -29,8 +26,8 @@ export function healthRoutes({
       early: true,
       answers: { 200: ReadinessAnswer, 503: ReadinessAnswer },
       handle() {
-        const { ready, reasons } = readiness()
-        return { status: ready ? 200 : 503, body: { ready, reasons, safeMode: lifecycle.safeMode } }
+        const health = readiness()
+        return { status: health.ready ? 200 : 503, body: { ...health, safeMode: lifecycle.safeMode } }
       },
     }),
   ]

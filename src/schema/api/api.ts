@@ -8,7 +8,7 @@ import { Origin } from '../journal/journal-event.ts'
 import { HookView } from '../outside/hook.ts'
 import { Permissions } from '../manifest/permissions.ts'
 import { Config, LogEntry, Plugin, PluginError, PluginState } from '../plugin/plugin.ts'
-import { SafeMode } from './system.ts'
+import { Health, SafeMode } from './system.ts'
 import { LimitDescription } from '../plugin/plugin-limits.ts'
 import { nullable } from '../parsing/nullable.ts'
 
@@ -240,11 +240,7 @@ export const SessionAnswer = Type.Object({
   authenticated: Type.Boolean({ description: 'This caller is let in' }),
 })
 export const LivenessAnswer = Type.Object({ status: Type.Literal('ok'), version: Type.String() })
-export const ReadinessAnswer = Type.Object({
-  ready: Type.Boolean(),
-  reasons: Type.Array(Type.String()),
-  safeMode: nullable(SafeMode),
-})
+export const ReadinessAnswer = Type.Object({ ...Health.properties, safeMode: nullable(SafeMode) })
 export const SafeModeAnswer = Type.Object({ safeMode: nullable(SafeMode) })
 export const VersionsAnswer = Type.Object({
   versions: Type.Array(

@@ -40,6 +40,10 @@ export const Certificate = Type.Object({
 })
 export type Certificate = Static<typeof Certificate>
 
+/** Whether the host does its work; `reasons`: why not, and what is as good as it can be here, one sentence each. */
+export const Health = Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) })
+export type Health = Static<typeof Health>
+
 export const System = Type.Object({
   host: Type.Object({
     id: nullable(Type.String({ description: 'null while the host is starting' })),
@@ -79,6 +83,6 @@ export const System = Type.Object({
   journal: Type.Object({ seq: Type.Integer() }),
   plugins: Type.Record(Type.String(), Type.Integer(), { description: 'How many are in each state' }),
   isolates: Type.Array(IsolateUsage),
-  health: Type.Object({ ready: Type.Boolean(), reasons: Type.Array(Type.String()) }),
+  health: Health,
 })
 export type System = Static<typeof System>

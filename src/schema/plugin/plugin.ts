@@ -145,6 +145,13 @@ export const Plugin = Type.Object({
 })
 export type Plugin = Static<typeof Plugin>
 
+/** How many there are in each state in which there are any. */
+export function countByState(plugins: readonly Pick<Plugin, 'state'>[]): Record<string, number> {
+  const counts: Record<string, number> = {}
+  for (const { state } of plugins) counts[state] = (counts[state] ?? 0) + 1
+  return counts
+}
+
 /** One line of a plugin's log. */
 export const LogEntry = Type.Object({
   at: Type.String(),
