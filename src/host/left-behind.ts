@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { storeFiles } from '../lifecycle/stores/key-value-file.ts'
-import { parseFullId } from '../schema/names/identifier.ts'
+import { pluginOfName } from '../schema/names/identifier.ts'
 
 /** Plugins that are named one by one; of more there is a number. */
 const mostNamed = 20
@@ -25,8 +25,7 @@ export async function tellOfLeftBehind(files: FileSystem, directory: string, log
 }
 
 function pluginsIn(names: readonly string[]): string[] {
-  const ids = names.map((name) => parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId)
-  return ids.filter((id) => id !== undefined).sort()
+  return names.flatMap((name) => pluginOfName(name) ?? []).sort()
 }
 
 function told(name: string, ids: readonly string[]): Record<string, unknown> {

@@ -3,7 +3,7 @@ import type { FileSystem } from '../base/files/file-system.ts'
 import { type KeyRing, SecretKeyError } from '../base/keys/key-ring.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { decodeStore, storeFiles, storesFolderIn } from '../lifecycle/stores/key-value-file.ts'
-import { parseFullId } from '../schema/names/identifier.ts'
+import { pluginOfName } from '../schema/names/identifier.ts'
 
 /**
  * The stored values of a data directory. Throws `SecretKeyError` without the right key. `code`: the system's, of a file that
@@ -22,7 +22,7 @@ export async function readStores({
   const leftOut: { file: string; reason: string; code?: string | undefined }[] = []
   for (const name of await storeFiles(files, directory)) {
     const path = join(storesFolderIn(directory), name)
-    const plugin = parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
+    const plugin = pluginOfName(name)
     if (plugin === undefined) {
       leftOut.push({ file: path, reason: 'its name is no plugin' })
       continue

@@ -33,3 +33,8 @@ export function identifierOf(fullId: string): PluginIdentifier {
 export function directoryName({ namespace, shortId }: PluginIdentifier): string {
   return `${namespace}--${shortId}`
 }
+
+/** Full id of the plugin whose directory, or file, has this name; undefined: none has. */
+export function pluginOfName(name: string): string | undefined {
+  return parseFullId(`@${name.replace(/\.json$/, '').replace('--', '/')}`)?.fullId
+}
