@@ -10,7 +10,7 @@ import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { PluginStateAt } from '../../schema/api/api.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
-import { type Backlog, createBacklog } from '../streams/backlog.ts'
+import { limitBacklog } from '../streams/backlog.ts'
 import {
   actorMessage,
   definitionOf,
@@ -57,7 +57,8 @@ export interface InspectorSettings {
 interface Client {
   request: IncomingMessage
   socket: WebSocket
-  backlog: Backlog
+  /** Whether so many bytes more may wait for it. */
+  mayTake(bytes: number): boolean
   /** Answered the last sign of life that was asked for. */
   alive: boolean
 }
@@ -120,8 +121,8 @@ export function createInspector(settings: InspectorSettings): Inspector {
   function tell(messages: readonly InspectionMessage[], to: Iterable<Client> = clients): void {
     const texts = messages.map((message) => JSON.stringify(message))
     const bytes = texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0)
-    for (const { socket, backlog } of to) {
-      if (backlog.mayTake(bytes)) {
+    for (const { socket, mayTake } of to) {
+      if (mayTake(bytes)) {
         for (const text of texts) socket.send(text)
         continue
       }
@@ -131,8 +132,8 @@ export function createInspector(settings: InspectorSettings): Inspector {
   }
 
   function accept(socket: WebSocket, request: IncomingMessage): void {
-    const backlog = createBacklog(clientBufferLimit, () => socket.bufferedAmount)
-    const client: Client = { request, socket, backlog, alive: true }
+    const mayTake = limitBacklog(clientBufferLimit, () => socket.bufferedAmount)
+    const client: Client = { request, socket, mayTake, alive: true }
     clients.add(client)
     socket.on('pong', () => {
       client.alive = true

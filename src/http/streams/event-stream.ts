@@ -9,7 +9,7 @@ import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { exposedState } from '../../schema/plugin/exposure.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
-import { type Backlog, createBacklog } from './backlog.ts'
+import { limitBacklog } from './backlog.ts'
 
 /** How often a line is sent when nothing happens, in milliseconds, so that proxies keep the connection. */
 const heartbeatInterval = 15_000
@@ -41,7 +41,8 @@ export interface EventStream {
 interface Client {
   request: IncomingMessage
   response: ServerResponse
-  backlog: Backlog
+  /** Whether so many bytes more may wait for it. */
+  mayTake(bytes: number): boolean
   plugin: string | undefined
   beats: boolean
   /** Number of the last lifecycle event that was sent or is not wanted. */
@@ -84,9 +85,9 @@ export function createEventStream(settings: {
 
   /** False when the client should get a moment to read. */
   function write(client: Client, text: string | Uint8Array): boolean {
-    const { response, backlog } = client
+    const { response } = client
     if (response.destroyed || response.writableEnded) return false
-    if (backlog.mayTake(Buffer.byteLength(text))) return response.write(text)
+    if (client.mayTake(Buffer.byteLength(text))) return response.write(text)
     logger.warn('A client of the event stream reads too slowly and was cut off')
     response.destroy()
     return false
@@ -143,7 +144,7 @@ export function createEventStream(settings: {
       const client: Client = {
         request: context.req,
         response,
-        backlog: createBacklog(clientBufferLimit, () => response.writableLength),
+        mayTake: limitBacklog(clientBufferLimit, () => response.writableLength),
         plugin,
         beats,
         // A number from the future is of another journal: there is nothing to resume from it.

@@ -5,31 +5,25 @@ import type { PluginSurroundings } from './views.ts'
 /** What may change of a plugin's surroundings while its fold stays as it is. The fields come with the manifest. */
 export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isolation' | 'whereabouts'>
 
-/** Views of plugins for as long as what they show stays the same: whoever asks again and again gets the same object. */
-export interface ViewCache {
-  of(snapshot: PluginSnapshot, surroundings: Changing): Plugin
-}
+type MakeView = (snapshot: PluginSnapshot, surroundings: Changing) => Plugin
 
-export function createViewCache(
-  make: (snapshot: PluginSnapshot, surroundings: Changing) => Plugin,
-): ViewCache {
+/** The same, for as long as what a view shows stays the same: whoever asks again and again gets the same object. */
+export function cacheViews(make: MakeView): MakeView {
   /** A snapshot is never changed, but followed by another one. */
   const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
-  return {
-    of(snapshot, surroundings) {
-      const { manifest, resources, isolation, whereabouts } = surroundings
-      const last = known.get(snapshot)
-      const isSame =
-        last !== undefined &&
-        last.manifest === manifest &&
-        last.isolation === isolation &&
-        last.whereabouts === whereabouts &&
-        haveSameCounts(last.resources, resources)
-      if (isSame) return last.view
-      const view = Object.freeze(make(snapshot, surroundings))
-      known.set(snapshot, { ...surroundings, view })
-      return view
-    },
+  return (snapshot, surroundings) => {
+    const { manifest, resources, isolation, whereabouts } = surroundings
+    const last = known.get(snapshot)
+    const isSame =
+      last !== undefined &&
+      last.manifest === manifest &&
+      last.isolation === isolation &&
+      last.whereabouts === whereabouts &&
+      haveSameCounts(last.resources, resources)
+    if (isSame) return last.view
+    const view = Object.freeze(make(snapshot, surroundings))
+    known.set(snapshot, { ...surroundings, view })
+    return view
   }
 }
 

@@ -8,11 +8,6 @@ import type { Guard } from '../permissions/guard.ts'
 /** Things of other plugins of which a line in their logs says that this one sets them; once for each, and load. */
 const commandsTold = 100
 
-/** What one loaded plugin says with `mqttPublish`. All that follows from a topic is found out once for the topic. */
-export interface OutgoingMessages {
-  publish(topic: string, payload: Uint8Array, options: DeliveryOptions): void
-}
-
 export interface OutgoingMessagesSettings {
   /** Full id. */
   plugin: string
@@ -27,7 +22,10 @@ export interface OutgoingMessagesSettings {
   sets(other: string, what: string): void
 }
 
-export function createOutgoingMessages(settings: OutgoingMessagesSettings): OutgoingMessages {
+/** What one loaded plugin says with `mqttPublish`. All that follows from a topic is found out once for the topic. */
+export function createOutgoingMessages(
+  settings: OutgoingMessagesSettings,
+): (topic: string, payload: Uint8Array, options: DeliveryOptions) => void {
   const { plugin, root, bus, guard, mayRetain, isLoaded, sets } = settings
   const topics = createTopics(root)
   const told = new Set<string>()
@@ -48,15 +46,13 @@ export function createOutgoingMessages(settings: OutgoingMessagesSettings): Outg
     sets(other, topic.slice(pluginTopic(root, other).length + 1, -'/set'.length))
   }
 
-  return {
-    publish(topic, payload, { qos, retain }) {
-      if (guard.publish(topic) !== undefined) return
-      const { send, isBelowRoot, sets: other } = channel(topic)
-      // Below the root are only commands, which nothing is kept of.
-      const isRetained = retain && !isBelowRoot
-      if (isRetained && !mayRetain(topic, payload.byteLength)) return
-      if (other !== undefined) tell(other, topic)
-      send(payload, { qos, retain: isRetained })
-    },
+  return (topic, payload, { qos, retain }) => {
+    if (guard.publish(topic) !== undefined) return
+    const { send, isBelowRoot, sets: other } = channel(topic)
+    // Below the root are only commands, which nothing is kept of.
+    const isRetained = retain && !isBelowRoot
+    if (isRetained && !mayRetain(topic, payload.byteLength)) return
+    if (other !== undefined) tell(other, topic)
+    send(payload, { qos, retain: isRetained })
   }
 }

@@ -138,7 +138,7 @@ export function createPluginServices(
       discover: (service, foreignCaller) =>
         plugin.guard.discover(service) ?? refusedTo(foreignCaller, ({ discover }) => discover(service)),
     }
-    const outgoing = createOutgoingMessages({
+    const publish = createOutgoingMessages({
       ...{ plugin: id, root, bus, guard: plugin.guard },
       mayRetain: (topic, bytes) => mayRetain(id, plugin, topic, bytes),
       isLoaded: (other) => loaded.has(other),
@@ -151,7 +151,7 @@ export function createPluginServices(
         for (let listener = events.emit(name, data, id); listener > 0; listener -= 1) plugin.fanOut.reached()
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
-      publish: charged(outgoing.publish),
+      publish: charged(publish),
       subscribeEvent: (name) =>
         events.subscribe(id, name, (event, data, from) =>
           deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes, from)),

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBacklog } from '../../../src/http/streams/backlog.ts'
+import { limitBacklog } from '../../../src/http/streams/backlog.ts'
 
 test('a piece may follow while no more waits than the limit and the largest piece, which counts until all has gone', () => {
   let waiting = 0
-  const { mayTake } = createBacklog(100, () => waiting)
+  const mayTake = limitBacklog(100, () => waiting)
   const mayTakeBehind = (bytes: number, piece: number): boolean => {
     waiting = bytes
     return mayTake(piece)

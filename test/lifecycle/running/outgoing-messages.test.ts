@@ -24,7 +24,7 @@ function start() {
     sets: (other, what) => told.push(`${other} ${what}`),
   })
   const publish = (topic: string, payload: string, qos: 0 | 1 | 2 = 0, retain = false): void =>
-    outgoing.publish(topic, bytes(payload), { qos, retain })
+    outgoing(topic, bytes(payload), { qos, retain })
   return { publish, prepared, sent, told }
 }
 
