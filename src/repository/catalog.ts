@@ -1,5 +1,5 @@
 import { setMaxListeners } from 'node:events'
-import { type Clock, scheduleDeadline } from '../base/time/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -24,7 +24,7 @@ import type {
 } from './repository.ts'
 import { createSigningTimes, dateOf } from './index/signed-index.ts'
 import { requireHost } from './require-host.ts'
-import { SourceError } from './sources/source.ts'
+import { withFetchDeadline } from './sources/fetch-deadline.ts'
 import { type FetchedPlugin, fetchPlugin, writeStaged } from './directories/staging.ts'
 import { isNewer, isSameVersion } from './versions.ts'
 
@@ -87,25 +87,6 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     }
   }
 
-  /** Ends with the deadline of a whole plugin, with `close`, or with its first failure. */
-  async function withStageDeadline<T>(task: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const controller = new AbortController()
-    const abort = (): void => controller.abort(closing.signal.reason)
-    if (closing.signal.aborted) abort()
-    closing.signal.addEventListener('abort', abort, { once: true })
-    const seconds = limits.stageTime / 1000
-    const late = new SourceError(`the plugin did not arrive within ${seconds} s; try again later`)
-    const deadline = scheduleDeadline(clock, limits.stageTime, () => controller.abort(late))
-    try {
-      return await task(controller.signal)
-    } finally {
-      deadline.cancel()
-      closing.signal.removeEventListener('abort', abort)
-      // What is still being fetched after a failure is of no use.
-      controller.abort()
-    }
-  }
-
   /** Everything of one version, in memory and checked. `host`: refuse a version that needs a newer host. */
   async function fetchVersion(
     repository: RepositorySettings,
@@ -126,7 +107,8 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     }
     const warn = (message: string, file: string): void =>
       logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })
-    const fetched = await withStageDeadline((signal) =>
+    const time = { clock, time: limits.stageTime, outer: closing.signal }
+    const fetched = await withFetchDeadline(time, 'the plugin', (signal) =>
       fetchPlugin({ source, entry, signed: signature !== undefined, plugin, limits, signal, accept, warn }),
     ).catch((error: unknown) => {
       throw unreachable(repository, source.place, error)

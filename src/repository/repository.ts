@@ -158,8 +158,8 @@ export interface PluginDirectory {
   place(plugin: PluginIdentifier, contents: ReadonlyMap<string, Uint8Array>): Promise<void>
   /** Puts these files where a version that was replaced is looked for. */
   keep(plugin: PluginIdentifier, contents: ReadonlyMap<string, Uint8Array>): Promise<void>
-  /** All files of the present version (undefined), or of a kept one, as they are. Throws `Problem` when they are not there. */
-  contents(plugin: PluginIdentifier, release?: KeptFiles): Promise<Map<string, Uint8Array>>
+  /** All files of the present version, as they are. Throws `Problem` when they are not there. */
+  contents(plugin: PluginIdentifier): Promise<Map<string, Uint8Array>>
   /** Names of the folders (`directoryName`) of plugins of which another version is kept. */
   replaced(): Promise<Set<string>>
   /** Removes the files of versions that are none of these. Never rejects. */

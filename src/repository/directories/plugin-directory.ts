@@ -198,7 +198,12 @@ export function createPluginDirectory(options: {
     settle: (plugin) => settleSwap(places, plugin),
     async restore(plugin, release) {
       const path = await findKept(plugin, release)
-      if (path === undefined) throw filesGone(plugin, release.version)
+      if (path === undefined) {
+        throw new Problem(
+          'invalid_transition',
+          `The files of ${plugin.fullId} ${release.version} are not on this host any more; update to that version instead.`,
+        )
+      }
       await swapIn(places, plugin, path)
     },
     async prune(plugin, releases) {
@@ -219,22 +224,11 @@ export function createPluginDirectory(options: {
       await swapIn(places, plugin, await writeStaged(places, plugin, contents))
     },
     keep: async (plugin, contents) => keepStaged(places, plugin, await writeStaged(places, plugin, contents)),
-    async contents(plugin, release) {
-      const root = release === undefined ? folderOf(plugin) : await findKept(plugin, release)
-      if (root === undefined) throw filesGone(plugin, release?.version ?? '')
-      return (await contentsIn(root, plugin)).contents
-    },
+    contents: async (plugin) => (await contentsIn(folderOf(plugin), plugin)).contents,
     replaced: () => replacedPlugins(places),
     remove: (plugin) => removePlugin(places, plugin),
     recover: () => recoverSwaps(places, logger),
   }
-}
-
-function filesGone(plugin: PluginIdentifier, version: string): Problem {
-  return new Problem(
-    'invalid_transition',
-    `The files of ${plugin.fullId} ${version} are not on this host any more; update to that version instead.`,
-  )
 }
 
 /** Hashes by file name, in the order of the names, so that equal contents give equal JSON. */

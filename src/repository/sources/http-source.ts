@@ -1,7 +1,8 @@
 import { basicAuthorization } from '../../base/network/basic-authorization.ts'
-import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
+import type { Clock } from '../../base/time/clock.ts'
 import { indexFile, signatureFile } from '../../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
+import { withFetchDeadline } from './fetch-deadline.ts'
 import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
 import type { RepositoryLimits } from '../limits.ts'
 import { networkReason } from './network-reason.ts'
@@ -18,7 +19,7 @@ export interface HttpSourceOptions {
 
 /** A repository on a web server. `url` is its base: the folder that holds `plugins.json`. */
 export function createHttpSource(url: string, options: HttpSourceOptions): Source {
-  const { limits } = options
+  const { clock, limits } = options
   const base = new URL(url)
   // They go into a header, and into no message.
   const authorization = authorizationOf(base)
@@ -54,14 +55,20 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
     if (path === indexFile || path === signatureFile) headers['cache-control'] = 'no-cache'
     if (known.etag !== undefined) headers['if-none-match'] = known.etag
     if (known.lastModified !== undefined) headers['if-modified-since'] = known.lastModified
-    return withDeadline(options, path, signal, async (deadline) => {
-      const response = await follow(address, headers, path, vouched, deadline)
-      if (response.status !== 200) {
-        response.body.destroy()
-        return { status: response.status, bytes: new Uint8Array(), headers: response.headers }
-      }
-      return { status: 200, bytes: await readBody(response, path, limit), headers: response.headers }
-    })
+    const time = { clock, time: limits.requestTime, outer: signal }
+    try {
+      return await withFetchDeadline(time, path, async (deadline) => {
+        const response = await follow(address, headers, path, vouched, deadline)
+        if (response.status !== 200) {
+          response.body.destroy()
+          return { status: response.status, bytes: new Uint8Array(), headers: response.headers }
+        }
+        return { status: 200, bytes: await readBody(response, path, limit), headers: response.headers }
+      })
+    } catch (error) {
+      if (error instanceof SourceError || error === signal.reason) throw error
+      throw new SourceError(networkReason(path, error, clock.now()), { cause: error })
+    }
   }
 
   /**
@@ -152,33 +159,6 @@ function adviceFor(status: number): string {
   if (status === 401 || status === 403) return 'it asks for credentials; put them into its address'
   if (status >= 500) return 'the server has a fault; try again later'
   return 'check its address'
-}
-
-/** Runs a request that ends with the deadline at the latest, and turns its failures into sentences. */
-async function withDeadline<T>(
-  { clock, limits }: HttpSourceOptions,
-  path: string,
-  signal: AbortSignal,
-  request: (signal: AbortSignal) => Promise<T>,
-): Promise<T> {
-  const controller = new AbortController()
-  const abort = (): void => controller.abort(signal.reason)
-  if (signal.aborted) abort()
-  signal.addEventListener('abort', abort, { once: true })
-  const seconds = limits.requestTime / 1000
-  const late = new SourceError(`${path} did not arrive within ${seconds} s; try again later`)
-  const deadline = scheduleDeadline(clock, limits.requestTime, () => controller.abort(late))
-  try {
-    return await request(controller.signal)
-  } catch (error) {
-    if (controller.signal.aborted) throw controller.signal.reason
-    throw error instanceof SourceError
-      ? error
-      : new SourceError(networkReason(path, error, clock.now()), { cause: error })
-  } finally {
-    deadline.cancel()
-    signal.removeEventListener('abort', abort)
-  }
 }
 
 const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
