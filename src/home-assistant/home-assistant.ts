@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
@@ -88,8 +89,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   function isTaken(topic: string, key: string, plugin: string): boolean {
     const other = published.keyAt(topic)
     if (other === undefined || other === key) return false
-    const others = leftOut.get(topic) ?? new Set()
-    leftOut.set(topic, others)
+    const others = getOrInsert(leftOut, topic, () => new Set())
     if (others.has(plugin)) return true
     others.add(plugin)
     logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
@@ -102,12 +102,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   function show(plugin: Plugin): void {
     const byDevice = new Map<string | undefined, ExposureView[]>()
-    for (const view of lifecycle.exposures(plugin.id)) {
-      const id = view.exposure.device?.id
-      const views = byDevice.get(id)
-      if (views === undefined) byDevice.set(id, [view])
-      else views.push(view)
-    }
+    for (const view of lifecycle.exposures(plugin.id))
+      getOrInsert(byDevice, view.exposure.device?.id, () => []).push(view)
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
     for (const [device, exposures] of viaFirst(byDevice)) showDevice(plugin, device, exposures, bridged)

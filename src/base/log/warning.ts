@@ -1,3 +1,4 @@
+import { getOrInsert } from '../get-or-insert.ts'
 import type { Clock } from '../time/clock.ts'
 import type { LogFields, Logger } from './log.ts'
 
@@ -14,8 +15,7 @@ export function createWarner(logger: Logger, clock: Clock): Warner {
   const seen = new Map<string, { told: Map<string, number>; suppressed: number }>()
   return (message, fields = {}, subject = '') => {
     const now = clock.monotonic()
-    const last = seen.get(message) ?? { told: new Map<string, number>(), suppressed: 0 }
-    seen.set(message, last)
+    const last = getOrInsert(seen, message, () => ({ told: new Map<string, number>(), suppressed: 0 }))
     for (const [one, at] of last.told) if (now - at >= warningInterval) last.told.delete(one)
     if (last.told.has(subject) || last.told.size >= subjectsLimit) {
       last.suppressed += 1

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { GuardedKind } from '../../schema/manifest/permission-refusal.ts'
 
 /** How often plugins were refused what their manifests do not list. */
@@ -25,11 +26,8 @@ export function createRefusals(): Refusals {
   return {
     note(plugin, kind, value) {
       const key = `${plugin} ${kind}`
-      const entry = counts.get(key) ?? { plugin, permission: kind, count: 0 }
-      counts.set(key, entry)
-      entry.count += 1
-      const things = told.get(plugin) ?? new Set()
-      told.set(plugin, things)
+      getOrInsert(counts, key, () => ({ plugin, permission: kind, count: 0 })).count += 1
+      const things = getOrInsert(told, plugin, () => new Set())
       const thing = `${kind} ${value}`
       if (things.has(thing) || things.size >= refusalsTold) return false
       things.add(thing)

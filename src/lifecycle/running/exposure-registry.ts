@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { type SerializedJson, serializeJson } from '../../base/text/serialized-json.ts'
 import { exposedState, type Exposure } from '../../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle.ts'
@@ -25,8 +26,7 @@ export function createExposureRegistry(): ExposureRegistry {
   const plugins = new Map<string, Map<string, Entry>>()
   return {
     set(plugin, id, exposure) {
-      const exposures = plugins.get(plugin) ?? new Map<string, Entry>()
-      plugins.set(plugin, exposures)
+      const exposures = getOrInsert(plugins, plugin, () => new Map())
       const present = exposures.get(id)
       const state = present?.exposure.component === exposure.component ? present.state : noState
       exposures.set(id, createEntry(id, exposure, state))

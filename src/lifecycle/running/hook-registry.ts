@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { HookDeclaration } from '../../schema/outside/hook.ts'
 
 /** Handlers of requests from outside, by plugin (full id) and path. */
@@ -19,9 +20,7 @@ export function createHookRegistry(): HookRegistry {
   const byPlugin = new Map<string, Map<string, RegisteredHook>>()
   return {
     set(plugin, handler, hook) {
-      const hooks = byPlugin.get(plugin) ?? new Map<string, RegisteredHook>()
-      hooks.set(hook.path, { ...hook, handler })
-      byPlugin.set(plugin, hooks)
+      getOrInsert(byPlugin, plugin, () => new Map()).set(hook.path, { ...hook, handler })
     },
     remove(plugin, handler) {
       const hooks = byPlugin.get(plugin)

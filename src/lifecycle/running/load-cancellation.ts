@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 /** Why a load is to end before it is through; it goes into the fact. */
 type StopReason = string
 
@@ -61,8 +62,7 @@ export function createLoadCancellation(): LoadCancellation {
       }
     },
     hold(id, command) {
-      const commands = holds.get(id) ?? []
-      holds.set(id, commands)
+      const commands = getOrInsert(holds, id, () => [])
       commands.push(command)
       stop(id)
       let held = true

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
 
 /** Objects, sensors and controls of the loaded plugins, as the host knows them. */
@@ -17,17 +18,12 @@ export type RegisteredKind = 'object' | PointKind
 
 type Entries = Record<RegisteredKind, Map<string, SerializedJson | undefined>>
 
+const noEntries = (): Entries => ({ object: new Map(), sensor: new Map(), control: new Map() })
+
 export function createObjectRegistry(): ObjectRegistry {
   const plugins = new Map<string, Entries>()
 
-  function entriesOf(plugin: string): Entries {
-    let entries = plugins.get(plugin)
-    if (entries === undefined) {
-      entries = { object: new Map(), sensor: new Map(), control: new Map() }
-      plugins.set(plugin, entries)
-    }
-    return entries
-  }
+  const entriesOf = (plugin: string): Entries => getOrInsert(plugins, plugin, noEntries)
 
   return {
     set(plugin, kind, id, value) {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { escapePointer, unescapePointer } from '../../schema/parsing/parser.ts'
@@ -40,9 +41,7 @@ function treeOf(paths: readonly string[]): FormerSecrets | undefined {
   const below = new Map<string, string[]>()
   for (const path of paths) {
     const [key = '', ...rest] = path.slice(1).split('/')
-    const pointers = below.get(key) ?? []
-    below.set(key, pointers)
-    pointers.push(rest.length === 0 ? '' : `/${rest.join('/')}`)
+    getOrInsert(below, key, () => []).push(rest.length === 0 ? '' : `/${rest.join('/')}`)
   }
   return new Map(
     [...below].map(([key, within]) => [

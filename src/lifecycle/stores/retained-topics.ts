@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { join } from 'node:path'
 import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, readNames, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
@@ -70,9 +71,7 @@ export function createRetainedTopics(settings: {
   }
 
   function entryOf(plugin: string): Entry {
-    const present = entries.get(plugin)
-    if (present !== undefined) return present
-    const entry: Entry = {
+    return getOrInsert(entries, plugin, () => ({
       account: createRetainedAccount(pluginRetainedLimits),
       file: createDelayedWrite(
         clock,
@@ -84,9 +83,7 @@ export function createRetainedTopics(settings: {
           }),
         () => logger.info('What the plugin has retained could be written down again', { plugin }),
       ),
-    }
-    entries.set(plugin, entry)
-    return entry
+    }))
   }
 
   async function write(plugin: string): Promise<void> {

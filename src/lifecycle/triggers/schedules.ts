@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { createElapsedClock, type ElapsedClock } from '../../base/time/elapsed-clock.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -147,8 +148,7 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
       } catch (error) {
         return messageOf(error)
       }
-      const entries = plugins.get(plugin) ?? new Map<number, Entry>()
-      plugins.set(plugin, entries)
+      const entries = getOrInsert(plugins, plugin, () => new Map())
       const due = next(clock.now())
       const { catchUp = defaultCatchUp } = schedule
       entries.set(number, { next, run, miss, due, ran: undefined, catchUp, addedAt: elapsed.elapsed() })

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { partPattern } from '../../base/text/part-pattern.ts'
@@ -113,8 +114,7 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
     add(owner, number, wanted, sees, tell) {
       const matches = partPattern(wanted.pattern, wanted.of === 'object' ? '.' : '/', true)
       const watcher: Watcher = { wanted, matches, sees, tell, paths: new Map() }
-      const watchers = owners.get(owner) ?? new Map<number, Watcher>()
-      owners.set(owner, watchers.set(number, watcher))
+      getOrInsert(owners, owner, () => new Map()).set(number, watcher)
       followers = undefined
       for (const { plugin, id, value } of present(wanted.of)) {
         const path = fullPath(wanted.of, plugin, id)

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
@@ -70,9 +71,7 @@ export function readIndexFile(bytes: Uint8Array): ReadIndex {
     if (parsed?.ok === true && fullId !== undefined) {
       const { value } = parsed.value
       usable.push(value)
-      const versions = byPlugin.get(fullId)
-      if (versions === undefined) byPlugin.set(fullId, [value])
-      else versions.push(value)
+      getOrInsert(byPlugin, fullId, () => []).push(value)
       continue
     }
     if (parsed === undefined || unusable.length === patience) continue
