@@ -1,6 +1,6 @@
 /**
- * The same, but rejects with what `givenUp` makes as soon as nobody waits any more. `undo` gets what comes of the task after
- * that.
+ * What comes of the task, but rejects with what `givenUp` makes as soon as nobody waits any more. `undo` gets what comes of it
+ * after that.
  */
 export function unlessAborted<T>(
   signal: AbortSignal | undefined,

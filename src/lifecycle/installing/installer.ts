@@ -167,19 +167,16 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         // Another host of the fleet may have installed it meanwhile.
         const requested = decide(snapshotOfPlugin(context, id), { type: 'install', repository, version })
         await journal.append(requested, by)
-        let outcome: PluginFact
-        let failure: Error | undefined
         try {
           await staged.swapIn()
-          outcome = { type: 'PluginInstalled', plugin: id, data: releaseData(staged) }
         } catch (error) {
-          failure = error instanceof Error ? error : new Error(messageOf(error))
           const code = error instanceof Problem ? error.code : 'internal'
           const data = { error: pluginError(context, code, messageOf(error)) }
-          outcome = { type: 'PluginInstallFailed', plugin: id, data }
+          await journal.append([{ type: 'PluginInstallFailed', plugin: id, data }], by, requestKey)
+          throw error
         }
-        await journal.append([outcome], by, requestKey)
-        if (failure !== undefined) throw failure
+        const installed = releaseData(staged)
+        await journal.append([{ type: 'PluginInstalled', plugin: id, data: installed }], by, requestKey)
         manifests.set(id, staged.manifest)
         warnOfManifest(logger, id, staged.manifest)
         // An earlier installation may have left versions that nobody can return to any more.

@@ -94,11 +94,12 @@ async function cronTimes(expression: string, clock: WallClock): Promise<NextTime
 
 /** Whether one of the days is in one of the months. Both have been read before. */
 function hasDate(days: string, months: string): boolean {
-  const earliest = Math.min(...valuesOf(days, 1, 31, []))
-  return valuesOf(months, 1, 12, monthNames).some((month) => earliest <= (monthDays[month - 1] ?? 0))
+  const earliest = Math.min(...valuesOf(days, 31, []))
+  return valuesOf(months, 12, monthNames).some((month) => earliest <= (monthDays[month - 1] ?? 0))
 }
 
-function valuesOf(text: string, least: number, most: number, names: readonly string[]): number[] {
+/** Of a field whose values begin with 1. */
+function valuesOf(text: string, most: number, names: readonly string[]): number[] {
   const number = (value: string): number => {
     const name = names.indexOf(value)
     return name < 0 ? Number(value) : name + 1
@@ -106,7 +107,7 @@ function valuesOf(text: string, least: number, most: number, names: readonly str
   return text.split(',').flatMap((part) => {
     const [range = '', step] = part.split('/')
     const [from = '', to] = range.split('-')
-    const first = from === '*' ? least : number(from)
+    const first = from === '*' ? 1 : number(from)
     const last = to !== undefined ? number(to) : from === '*' ? most : first
     const by = Number(step ?? 1)
     return Array.from({ length: Math.floor((last - first) / by) + 1 }, (_, index) => first + index * by)
