@@ -43,6 +43,23 @@ test('on a full disk a command is refused with 507 and changes nothing, reading 
   assert.equal((await post('install', { fullId: '@fixtures/demo' })).status, 201)
 })
 
+test('an installation whose files cannot be put in place is written down as one that failed, and can be repeated', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  disk.full = (operation, path) => operation === 'rename' && path.endsWith('fixtures--demo')
+  const refused = await post('install', { fullId: '@fixtures/demo' })
+  assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
+  const { events } = (await host.request('GET', '/api/plugins/@fixtures/demo/history')).body
+  assert.deepEqual(
+    events.map(({ type, data }: any) => [type, data.error?.code]),
+    [
+      ['PluginInstallRequested', undefined],
+      ['PluginInstallFailed', 'storage_full'],
+    ],
+  )
+  disk.full = false
+  assert.equal((await post('install', { fullId: '@fixtures/demo' })).status, 201)
+})
+
 test('a load whose outcome cannot be written down does not run, and can be repeated', async (context) => {
   const { host, disk, post } = await startWithDisk(context)
   await post('install', { fullId: '@fixtures/demo' })
