@@ -87,7 +87,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
 
   async function cleanUp(id: string, plugin: LoadedPlugin): Promise<void> {
     for (const action of plugin.waiting.splice(0)) action(undefined)
-    await services.withdraw(id, plugin, { shown: plugin.staysShown })
+    await services.withdraw(id, plugin)
     await stores.release(id)
     await retained.release(id)
     if (loaded.get(id) === plugin) loaded.delete(id)

@@ -71,10 +71,10 @@ export interface PluginServicesSettings {
 export interface PluginServices {
   servicesFor(id: string, plugin: LoadedPlugin): IsolateServices
   /**
-   * Everything that others could still see or hear of it, in the specification's order. `kept.shown`: another host runs it
-   * next, so what it shows of itself stays until that has something else to show.
+   * Everything that others could still see or hear of it, in the specification's order. Where another host runs it next
+   * (`staysShown`), what it shows of itself stays until that has something else to show.
    */
-  withdraw(id: string, plugin: LoadedPlugin, kept?: { shown: boolean }): Promise<void>
+  withdraw(id: string, plugin: LoadedPlugin): Promise<void>
   /** Adds a line of the host's to the plugin's log. */
   say(id: string, level: LogEntry['level'], message: string): void
 }
@@ -268,14 +268,15 @@ export function createPluginServices(
 
   return {
     servicesFor,
-    async withdraw(id, plugin, { shown: staysShown } = { shown: false }) {
+    async withdraw(id, plugin) {
+      const silently = plugin.staysShown
       events.unsubscribeAll(id)
       settings.hooks.clear(id)
       outside.forget(id)
       schedules.clear(id)
       watches.clear(id)
       await subscriptions.closeAll(id, plugin)
-      shown.clear(id, { silently: staysShown })
+      shown.clear(id, { silently })
     },
     say: hostLine,
   }
