@@ -64,6 +64,8 @@ interface Suspect {
   publisher: string | undefined
   /** The smallest that was under way: smaller ones on its topic are not suspected. */
   bytes: number
+  /** The smallest that was alone under way: only from there on it is kept back. */
+  proven: number
   /** Connections that have ended with it alone under way. */
   strikes: number
   /** Milliseconds for which it is kept back the next time. */
@@ -72,14 +74,20 @@ interface Suspect {
   release: ScheduledCall | undefined
 }
 
+/** With the bytes of the smallest and of the largest message there. */
+interface UnderWay {
+  publisher: string | undefined
+  least: number
+  most: number
+}
+
 export function createQuarantine({ clock, ownerOf, held, released }: QuarantineSettings): Quarantine {
   const suspects = new Map<string, Suspect>()
   /** Plugins that are kept back. */
   const publishers = new Map<string, ScheduledCall>()
   /** What the broker has taken since there is a suspicion, with the most bytes of each. */
   const taken = new Map<string, number>()
-  /** With the bytes of the smallest and of the largest message there. */
-  const underWay = new Map<string, { publisher: string | undefined; least: number; most: number }>()
+  const underWay = new Map<string, UnderWay>()
   let brokenAt = Number.NEGATIVE_INFINITY
   let isProbing = false
 
@@ -88,16 +96,26 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
     suspects.delete(topic)
   }
 
-  function suspect(topic: string, publisher: string | undefined, bytes: number, isAlone: boolean): void {
+  /** The broker takes so many bytes on the topic, which says nothing of more that were proven to be too many. */
+  function clear(topic: string, bytes: number): void {
+    const one = suspects.get(topic)
+    if (one === undefined || bytes < one.bytes) return
+    if (bytes >= one.proven || one.strikes === 0) forget(topic)
+    else one.bytes = one.proven
+  }
+
+  function suspect(topic: string, { publisher, least, most }: UnderWay, isAlone: boolean): void {
     const one = suspects.get(topic) ?? {
-      ...{ publisher, bytes, strikes: 0, pause: quarantineTime.first, release: undefined },
+      ...{ publisher, bytes: least, proven: Number.POSITIVE_INFINITY },
+      ...{ strikes: 0, pause: quarantineTime.first, release: undefined },
     }
-    one.bytes = Math.min(one.bytes, bytes)
+    one.bytes = Math.min(one.bytes, least)
     suspects.set(topic, one)
     const [oldest] = suspects.keys()
     if (suspects.size > suspectsLimit && oldest !== undefined) forget(oldest)
     // What has been kept back before is not given the benefit of the doubt.
-    if (!isAlone && one.strikes < strikesLimit) return
+    if (!isAlone && (one.strikes < strikesLimit || most < one.proven)) return
+    one.proven = Math.min(one.proven, most)
     one.strikes += 1
     if (one.strikes >= strikesLimit) hold(topic, one)
     if (publisher !== undefined) holdPublisher(publisher)
@@ -106,12 +124,13 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
   function hold(topic: string, one: Suspect): void {
     const { pause } = one
     one.pause = Math.min(pause * 2, quarantineTime.longest)
+    one.release?.cancel()
     one.release = clock.schedule(pause, () => {
       one.release = undefined
       released()
     })
     const isFilter = topic.startsWith(subscriptionMark)
-    held(isFilter ? { filter: topic.slice(subscriptionMark.length) } : { topic, bytes: one.bytes }, pause)
+    held(isFilter ? { filter: topic.slice(subscriptionMark.length) } : { topic, bytes: one.proven }, pause)
   }
 
   function holdPublisher(plugin: string): void {
@@ -139,7 +158,8 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
       const known = suspects.get(subject.topic)
       const most = taken.get(subject.topic)
       if (most === undefined && isOfHeld(subject)) return 'held'
-      if (known !== undefined && bytes >= known.bytes) return known.release === undefined ? 'alone' : 'held'
+      if (known?.release !== undefined && bytes >= known.proven) return 'held'
+      if (known !== undefined && bytes >= known.bytes) return 'alone'
       return isProbing && (most ?? -1) < bytes ? 'group' : 'free'
     },
     sent({ topic, publisher }, bytes) {
@@ -157,7 +177,7 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
         const { most } = underWay.get(topic) ?? {}
         if (most === undefined) continue
         underWay.delete(topic)
-        if ((suspects.get(topic)?.bytes ?? 0) <= most) forget(topic)
+        clear(topic, most)
         taken.set(topic, Math.max(taken.get(topic) ?? 0, most))
       }
       if (taken.size > takenLimit) taken.clear()
@@ -175,7 +195,7 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
       brokenAt = now
       // It was something that the broker has taken before, or nothing of ours.
       if (left.length === 0) taken.clear()
-      for (const [topic, { publisher, least }] of left) suspect(topic, publisher, least, left.length === 1)
+      for (const [topic, sent] of left) suspect(topic, sent, left.length === 1)
       return left.length > 0
     },
     close() {

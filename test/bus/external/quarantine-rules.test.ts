@@ -181,3 +181,31 @@ test('No more than a thousand are suspected, and ten thousand known to be taken:
   assert.equal(admission('good/0'), 'group')
   quarantine.close()
 })
+
+test('A smaller message on the topic of what is kept back is not kept back with it before it has been alone', () => {
+  const { clock, quarantine, held, admission, breakWith, answer } = setUp().probing()
+  for (let time = 0; time < 2; time += 1) {
+    quarantine.sent({ topic: 'a' }, 500)
+    breakWith()
+  }
+  quarantine.sent({ topic: 'a' }, 400)
+  breakWith('other')
+  assert.deepEqual([held, admission('a', 400), admission('a', 500)], [[['a 500', 60]], 'alone', 'held'])
+  answer('a', 400)
+  assert.deepEqual([admission('a', 400), admission('a', 499), admission('a', 500)], ['free', 'group', 'held'])
+  // It is kept back by itself, and all of it comes free at one time.
+  quarantine.sent({ topic: 'a' }, 450)
+  breakWith()
+  assert.deepEqual([held.at(-1), clock.waiting], [['a 450', 120], 1])
+  quarantine.close()
+  assert.equal(clock.waiting, 0)
+})
+
+test('A small message that was under way with a larger one over which the connection ends is not kept back with it', () => {
+  const { quarantine, held, admission, breakWith } = setUp().probing()
+  for (const bytes of [10, 2_000]) quarantine.sent({ topic: 'a' }, bytes)
+  breakWith()
+  quarantine.sent({ topic: 'a' }, 2_000)
+  breakWith()
+  assert.deepEqual([held, admission('a', 10), admission('a', 2_000)], [[['a 2000', 60]], 'alone', 'held'])
+})
