@@ -52,7 +52,10 @@ export const suspicionTime = 3_600_000
 const strikesLimit = 2
 /** Milliseconds for which it is kept back at first, and at most; each time again it is twice as long. */
 export const quarantineTime = { first: 60_000, longest: 21_600_000 }
-/** Things of one plugin with which connections have ended until it is kept back itself: it may have a new topic for each message. */
+/**
+ * Things of one plugin with which connections have ended until it is kept back itself, as it may have a new topic for each message;
+ * and so many that merely may have been the reason until what else is new of it goes alone.
+ */
 export const publisherLimit = 5
 /** Milliseconds for which a plugin is. */
 export const publisherTime = 3_600_000
@@ -133,12 +136,19 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
     held(isFilter ? { filter: topic.slice(subscriptionMark.length) } : { topic, bytes: one.proven }, pause)
   }
 
+  const suspectsOf = (plugin: string): [string, Suspect][] =>
+    [...suspects].filter(([, { publisher }]) => publisher === plugin)
+
+  /** With several at a time on topics that do not come again, none of them would ever be alone. */
+  const isOften = (plugin: string | undefined): boolean =>
+    plugin !== undefined && suspectsOf(plugin).length >= publisherLimit
+
   function holdPublisher(plugin: string): void {
-    const theirs = [...suspects].filter(([, { publisher, strikes }]) => publisher === plugin && strikes > 0)
-    if (theirs.length < publisherLimit || publishers.has(plugin)) return
+    const proven = suspectsOf(plugin).filter(([, { strikes }]) => strikes > 0)
+    if (proven.length < publisherLimit || publishers.has(plugin)) return
     const release = (): void => {
       publishers.delete(plugin)
-      for (const [topic] of theirs) forget(topic)
+      for (const [topic] of suspectsOf(plugin)) forget(topic)
       released()
     }
     publishers.set(plugin, clock.schedule(publisherTime, release))
@@ -160,7 +170,8 @@ export function createQuarantine({ clock, ownerOf, held, released }: QuarantineS
       if (most === undefined && isOfHeld(subject)) return 'held'
       if (known?.release !== undefined && bytes >= known.proven) return 'held'
       if (known !== undefined && bytes >= known.bytes) return 'alone'
-      return isProbing && (most ?? -1) < bytes ? 'group' : 'free'
+      if (!isProbing || (most ?? -1) >= bytes) return 'free'
+      return isOften(subject.publisher ?? ownerOf(subject.topic)) ? 'alone' : 'group'
     },
     sent({ topic, publisher }, bytes) {
       const { least, most } = underWay.get(topic) ?? { least: bytes, most: bytes }

@@ -137,11 +137,11 @@ test('A filter is told by its name, and is another thing than its topic', () => 
 test('A plugin with which connections end over several topics is kept back itself for an hour, but for what the broker takes', () => {
   const { clock, quarantine, held, released, admission, breakWith, answer } = setUp().probing()
   answer('of-plugin/good')
-  // Those that are merely suspected count for nothing, nor do those of the host.
+  // With those that are merely suspected it is not kept back, nor with those of the host: what else is new of it goes alone.
   breakWith(...Array.from({ length: publisherLimit }, (_, number) => `of-plugin/group-${number}`))
   for (let number = 0; number < publisherLimit; number += 1) breakWith(`of-host/${number}`)
   for (let number = 1; number < publisherLimit; number += 1) breakWith(`of-plugin/${number}`)
-  assert.deepEqual([held, admission('of-plugin/new')], [[], 'group'])
+  assert.deepEqual([held, admission('of-plugin/new')], [[], 'alone'])
   quarantine.sent({ topic: 'anywhere', publisher: '@a/plugin' }, 1)
   breakWith()
   assert.deepEqual(held, [['@a/plugin', publisherTime / 1_000]])

@@ -206,3 +206,22 @@ test('Connections that end by chance have nothing kept back, and what is to be a
   await until('all of them', async () => expected.every((topic) => broker.topics.has(topic)))
   assert.deepEqual(held(), [])
 })
+
+test('A plugin that sends two messages at a time to new topics that the broker refuses is kept back itself', async (context) => {
+  const { bus, broker, announce, held, isHeld, isSteady } = await createStage(context)
+  const publisher = '@a/hostile'
+  announce(['good/other'])
+  let number = 0
+  const send = async () => {
+    for (let one = 0; one < 2; one += 1) await bus.publish(`bad/${(number += 1)}`, 'x', { publisher })
+  }
+  bus.onReconnect(() => void send())
+  await send()
+  await isHeld(publisher)
+  assert.equal(await isSteady('good/other'), true)
+  const before = broker.connections
+  await send()
+  assert.equal(await isSteady('good/other'), true)
+  assert.equal(broker.connections, before)
+  assert.ok(held().includes(publisher))
+})
