@@ -9,6 +9,8 @@ export interface StrictBroker {
   readonly url: string
   /** On which it has taken messages. */
   readonly topics: ReadonlySet<string>
+  /** Filters that were taken back. */
+  readonly unsubscribed: ReadonlySet<string>
   /** Clients that it has taken so far. */
   readonly connections: number
   /** From now on it takes everything. */
@@ -25,6 +27,7 @@ export async function startStrictBroker(
   let isStrict = true
   let connections = 0
   const topics = new Set<string>()
+  const unsubscribed = new Set<string>()
   const judge = (client: Client | null, topic: string, bytes: number, taken: () => void): void => {
     if (!isStrict || isTaken(topic, bytes)) taken()
     else client?.conn.destroy()
@@ -36,6 +39,9 @@ export async function startStrictBroker(
       judge(client, subscription.topic, 0, () => done(null, subscription)),
   })
   broker.on('publish', ({ topic }) => topics.add(topic))
+  broker.on('unsubscribe', (filters) => {
+    for (const filter of filters) unsubscribed.add(filter)
+  })
   // Not those of MQTT 5, which it does not speak.
   broker.on('clientReady', () => {
     connections += 1
@@ -46,6 +52,7 @@ export async function startStrictBroker(
   return {
     url: `mqtt://127.0.0.1:${await listen(server)}`,
     topics,
+    unsubscribed,
     get connections() {
       return connections
     },

@@ -126,7 +126,8 @@ export function createGroupedSubscriptions(
           if (group.members.size > 0 || groups.get(filter) !== group) return
           groups.delete(filter)
           for (const identifier of group.requests) requests.delete(identifier)
-          connection?.client.unsubscribe(filter)
+          // Where it was kept back the broker has not been asked for it, and may end the connection over this, too.
+          if (group.requests.length > 0) connection?.client.unsubscribe(filter)
         },
       }
     },
