@@ -1,8 +1,12 @@
+import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { TestContext } from 'node:test'
 import { Aedes, type Client } from 'aedes'
 import { keptSockets } from '../helpers/kept-sockets.ts'
 import { listen } from '../helpers/listen.ts'
+
+/** A read of a file, as one of a table of rights. */
+const lookUp = () => readFile(new URL(import.meta.url))
 
 /** A broker that ends the connection of who sends what it does not take, as one of MQTT 3.1.1 has to. */
 export interface StrictBroker {
@@ -19,10 +23,14 @@ export interface StrictBroker {
   cut(): void
 }
 
-/** `isTaken`: of a message's topic and bytes, and of a filter, with none. */
+/**
+ * `isTaken`: of a message's topic and bytes, and of a filter, with none. `isLate`: it looks up first whether a message may be sent, and
+ * answers what comes after it meanwhile.
+ */
 export async function startStrictBroker(
   context: TestContext,
   isTaken: (topic: string, bytes: number) => boolean,
+  isLate = false,
 ): Promise<StrictBroker> {
   let isStrict = true
   let connections = 0
@@ -33,8 +41,11 @@ export async function startStrictBroker(
     else client?.conn.destroy()
   }
   const broker = await Aedes.createBroker({
-    authorizePublish: (client, { topic, payload }, done) =>
-      judge(client, topic, payload.length, () => done(null)),
+    authorizePublish(client, { topic, payload }, done) {
+      const decide = (): void => judge(client, topic, payload.length, () => done(null))
+      if (isLate) void lookUp().then(decide)
+      else decide()
+    },
     authorizeSubscribe: (client, subscription, done) =>
       judge(client, subscription.topic, 0, () => done(null, subscription)),
   })

@@ -118,7 +118,7 @@ export function createOutgoingQueue(
         refuse(entry, new Error(`it has ${size} bytes, and the broker takes ${current.packetLimit} at most`))
         continue
       }
-      current.probe.sent(message, size, admission)
+      current.probe.sent(message, size, admission, message.qos > 0)
       sent.add(entry)
       if (message.qos > 0) handshakes += 1
       current.send(message, (error) => settle(current, entry, error))
@@ -137,6 +137,7 @@ export function createOutgoingQueue(
     // An answer on an old connection, for what has been sent again on a new one, is none.
     if (connection !== current || !sent.delete(entry)) return
     if (entry.message.qos > 0) handshakes -= 1
+    current.probe.acknowledged(entry.message)
     if (error) refuse(entry, error)
     else finish(entry)
     transmit(current)

@@ -13,8 +13,10 @@ export type Ask = (done: () => void) => void
 export interface Probe {
   /** Undefined: not before what is under way has been answered. `bytes`: of the packet. */
   admission(subject: Subject, bytes: number): Admission | undefined
-  /** It is on its way, admitted like that. */
-  sent(subject: Subject, bytes: number, admission: Admission): void
+  /** It is on its way, admitted like that. `isAcknowledged`: the broker answers it by itself, too. */
+  sent(subject: Subject, bytes: number, admission: Admission, isAcknowledged?: boolean): void
+  /** The broker has answered it by itself. */
+  acknowledged(subject: Subject): void
   /** Has what was sent answered, if there is such a thing. */
   ask(): void
 }
@@ -24,6 +26,19 @@ export function createProbe(quarantine: Quarantine, ask: Ask, goOn: () => void):
   let underWay: Subject[] = []
   let isAlone = false
   let isAsked = false
+  let isAnswered = false
+  /** A broker that looks up first whether a message may be sent answers what comes after it meanwhile. */
+  const unacknowledged = new Set<Subject>()
+
+  function finish(): void {
+    if (!isAnswered || unacknowledged.size > 0) return
+    quarantine.answered(underWay)
+    underWay = []
+    isAlone = false
+    isAsked = false
+    isAnswered = false
+    goOn()
+  }
 
   return {
     admission(subject, bytes) {
@@ -34,21 +49,22 @@ export function createProbe(quarantine: Quarantine, ask: Ask, goOn: () => void):
       const isFull = isAsked || underWay.length >= groupLimit
       return admission === 'group' && isFull ? undefined : admission
     },
-    sent(subject, bytes, admission) {
+    sent(subject, bytes, admission, isAcknowledged = false) {
       if (admission === 'free') return
+      if (isAcknowledged) unacknowledged.add(subject)
       underWay.push(subject)
       isAlone = admission === 'alone'
       quarantine.sent(subject, bytes)
+    },
+    acknowledged(subject) {
+      if (unacknowledged.delete(subject)) finish()
     },
     ask() {
       if (isAsked || underWay.length === 0) return
       isAsked = true
       ask(() => {
-        quarantine.answered(underWay)
-        underWay = []
-        isAlone = false
-        isAsked = false
-        goOn()
+        isAnswered = true
+        finish()
       })
     },
   }

@@ -83,3 +83,16 @@ test('What is kept back waits for nothing but what goes alone', () => {
   quarantine.ended(true)
   assert.deepEqual([send('new'), send('bad')], ['group', 'held'])
 })
+
+test('What the broker answers by itself is under way until it has, also when something that came after it is answered', () => {
+  const { probe, questions, goneOn, suspect, send } = setUp()
+  suspect('bad')
+  const message = { topic: 'bad' }
+  assert.equal(probe.admission(message, 1), 'alone')
+  probe.sent(message, 1, 'alone', true)
+  probe.ask()
+  questions[0]?.()
+  assert.deepEqual([goneOn(), send('new')], [0, undefined])
+  probe.acknowledged(message)
+  assert.deepEqual([goneOn(), send('bad'), send('new')], [1, 'free', 'group'])
+})

@@ -20,10 +20,11 @@ const longestAttempt = 8_000
 const heldFor = new Set([quarantineTime.first, quarantineTime.first * 2, publisherTime])
 
 /** A host at a broker that takes nothing of what begins with `bad`, or has more than a thousand bytes. */
-async function createStage(context: TestContext) {
+async function createStage(context: TestContext, isLate = false) {
   const broker = await startStrictBroker(
     context,
     (topic, bytes) => !topic.startsWith('bad') && bytes <= 1_000,
+    isLate,
   )
   const logger = createRecordingLogger()
   const releases = new Set<() => void>()
@@ -240,4 +241,11 @@ test('A filter that is kept back is not taken back at the broker, which was neve
   await good.close()
   await bus.flush()
   assert.equal(broker.unsubscribed.has('good/#'), true)
+})
+
+test('A message of QoS 1 is found out, too, at a broker that answers what came after it first', async (context) => {
+  const { bus, isHeld, isSteady } = await createStage(context, true)
+  await bus.publish('bad/late', 'x', { qos: 1 })
+  await isHeld('bad/late')
+  assert.equal(await isSteady('good/1'), true)
 })
