@@ -75,7 +75,7 @@ export function createHttpClient({
   jars,
 }: HttpClientSettings): HttpClient {
   const agents = createHttpAgents(environment, own)
-  const open = createAnswerOpener({ agents, hostVersion, rewrite, jars })
+  const open = createAnswerOpener({ clock, agents, hostVersion, rewrite, jars })
   const places = createKeyedSemaphore(requestsWaiting)
   const controllers = new Set<AbortController>()
   const running = new Set<Promise<HttpAnswer>>()

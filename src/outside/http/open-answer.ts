@@ -1,4 +1,5 @@
 import type { Dispatcher } from 'undici'
+import type { Clock } from '../../base/time/clock.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAnswer, HttpRequest } from '../../schema/outside/outside.ts'
 import { fits, textLimits } from '../../schema/parsing/text.ts'
@@ -16,6 +17,8 @@ import { isRefusal } from '../own-listeners.ts'
 const redirectLimit = 10
 /** Bytes of a redirect's body that are read to keep the connection; with more it is given up. */
 const redirectBodyLimit = 64 * 1024
+/** Milliseconds that it may take; some servers announce one that never comes. */
+const redirectBodyTime = 1_000
 /** RFC 9110, section 9.2.1. */
 const safeMethods = new Set<HttpRequest['method']>(['GET', 'HEAD'])
 
@@ -57,6 +60,7 @@ export type OpenAnswerTo = (
 ) => Promise<OpenAnswer>
 
 export interface AnswerOpenerSettings {
+  clock: Clock
   agents: HttpAgents
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
@@ -67,6 +71,7 @@ export interface AnswerOpenerSettings {
 }
 
 export function createAnswerOpener({
+  clock,
   agents,
   hostVersion,
   rewrite,
@@ -127,6 +132,25 @@ export function createAnswerOpener({
     }
   }
 
+  /** Passes over the body of an answer that another one follows, to have its connection for that one. */
+  async function passOver(
+    { body }: Dispatcher.ResponseData,
+    headers: HttpAnswer['headers'],
+    signal: AbortSignal,
+  ) {
+    const hasEnd = ['content-length', 'transfer-encoding'].some(
+      (name) => valueOf(headers, name) !== undefined,
+    )
+    // It goes on until the connection ends, which the server may leave to us.
+    if (!hasEnd) body.destroy()
+    const timer = clock.schedule(redirectBodyTime, () => body.destroy())
+    try {
+      await body.dump({ limit: redirectBodyLimit, signal })
+    } finally {
+      timer.cancel()
+    }
+  }
+
   return async (plugin, request, signal, connect) => {
     const address = parseHttpAddress(request.url)
     if (address === undefined) throw failed('the url must be absolute and start with http:// or https://')
@@ -147,7 +171,7 @@ export function createAnswerOpener({
         // Whoever refuses the right answer to a fresh nonce will refuse it again.
         const again = challenge !== undefined && (challenges === 0 || (challenges === 1 && challenge.stale))
         if (!again || hop.digest === undefined) return { response, headers }
-        await response.body.dump({ limit: redirectBodyLimit, signal })
+        await passOver(response, headers, signal)
         const authorization = digestAuthorization(challenge, hop.digest, {
           method: hop.method,
           path: wire.path,
@@ -169,7 +193,7 @@ export function createAnswerOpener({
         const target = redirectTarget(hop.address, status, valueOf(headers, 'location'))
         if (target === undefined)
           return { method: hop.method, status, headers, body: response.body, place: hop.address.host }
-        await response.body.dump({ limit: redirectBodyLimit, signal })
+        await passOver(response, headers, signal)
         if (followed === redirectLimit)
           throw new HttpFailure(
             { code: 'network', message: `more than ${redirectLimit} redirects` },

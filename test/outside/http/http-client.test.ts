@@ -390,6 +390,43 @@ test('ten redirects are followed and not one more', async () => {
   })
 })
 
+/** Answers that announce more than comes, and leave the line open. */
+const unendedAnswers = {
+  'a redirect whose body never comes': ['302 Found', 'Location: /end\r\nContent-Length: 10'],
+  'a redirect whose body ends with a connection that stays': ['302 Found', 'Location: /end'],
+  'a challenge whose body ends with a connection that stays': [
+    '401 Unauthorized',
+    'WWW-Authenticate: Digest realm="a", nonce="b"',
+  ],
+}
+for (const [title, [status, head]] of Object.entries(unendedAnswers))
+  test(`${title} is not waited for`, async (t) => {
+    let requests = 0
+    const server = createTcpServer((socket) => {
+      socket.on('error', () => undefined)
+      socket.on('data', (request) => {
+        requests += 1
+        const isLast = /^GET \/end |^authorization: Digest/im.test(request.toString())
+        socket.write(
+          isLast
+            ? 'HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfine'
+            : `HTTP/1.1 ${status}\r\n${head}\r\n\r\n`,
+        )
+      })
+    })
+    const port = await listen(server)
+    t.after(() => server.close())
+    const client = clientOf()
+    t.after(() => client.close())
+    const digest = { user: 'a', password: 'b' }
+    const answer = await client.request(
+      '@test/probe',
+      requestOf(`http://127.0.0.1:${port}/`, { digest }),
+      never,
+    )
+    assert.deepEqual([text(answer), answer.error, requests], ['fine', undefined, 2])
+  })
+
 test('a redirect leads to the bytes that the server names, whatever letters they are', async () => {
   const latin1 = (text: string): string => Buffer.from(text).toString('latin1')
   const respond: Respond = ({ target }, response) => {
