@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { networksOf } from '../../src/outside/networks.ts'
 import { noResources } from '../../src/schema/plugin/plugin.ts'
 import {
   type Answer,
@@ -10,6 +11,8 @@ import {
 } from '../outside/modbus/modbus-server.ts'
 import { printedBy, withOutside, withServer } from './outside-stage.ts'
 import { linesOf, pluginSource } from './stage.ts'
+
+const withoutIPv6 = networksOf('IPv6').length === 0 && 'this machine has no network of IPv6'
 
 const withGateway = (answer: Answer, use: (server: ModbusServer) => Promise<void>): Promise<void> =>
   withServer(startModbusServer(answer), use)
@@ -113,6 +116,28 @@ test('§11 requests read and write, as functions and as methods', async () => {
     assert.equal(server.connections.length, 1)
   })
 })
+
+test(
+  '§11 an address of IPv6 is the same gateway with brackets and without',
+  { skip: withoutIPv6 },
+  async () => {
+    await withGateway(countingRegisters, async (server) => {
+      const read = (host: string): string =>
+        `Modbus.readHolding({ host = "${host}", port = ${server.port}, addr = 5 }, next)`
+      const lines = await printedBy(
+        pluginSource(
+          inTurn(server.port, [
+            read('[::ffff:127.0.0.1]'),
+            read('::ffff:127.0.0.1'),
+            'Modbus.readHolding({ host = "[::1]", port = 1, addr = 5 }, next)',
+          ]),
+        ),
+      )
+      assert.deepEqual(lines, ['5\tnil', '5\tnil', 'nil\tconnection refused by [::1]:1 (ECONNREFUSED)'])
+      assert.equal(server.connections.length, 1)
+    })
+  },
+)
 
 test('§11 coils and discrete inputs are read as 0 and 1', async () => {
   const bits: Answer = (_seen, body) => Buffer.from([body[0] ?? 0, 2, 0b01000101, 0b10])

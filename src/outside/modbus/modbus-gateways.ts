@@ -226,7 +226,8 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
 
 /** A serial port that is wanted with other settings is another one, and in use. */
 function keyOf({ host, port, rtu, serial }: ModbusRequest): string {
-  if (serial === undefined) return `${host.toLowerCase()}:${port}${rtu === true ? ' (RTU)' : ''}`
+  const place = host.includes(':') ? `[${host}]` : host
+  if (serial === undefined) return `${place.toLowerCase()}:${port}${rtu === true ? ' (RTU)' : ''}`
   const { path, baudRate, dataBits, parity, stopBits } = serial
   return `${path} (${baudRate} ${dataBits}${parity.charAt(0).toUpperCase()}${stopBits})`
 }

@@ -3,9 +3,12 @@ import { createSocket, type Socket } from 'node:dgram'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
+import { networksOf } from '../../../src/outside/networks.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
 import { pluginSource } from '../stage.ts'
+
+const withoutIPv6 = networksOf('IPv6').length === 0 && 'this machine has no network of IPv6'
 
 /** A UDP socket of the test's. */
 async function open(t: TestContext, options: { multicast?: boolean } = {}): Promise<Socket> {
@@ -81,6 +84,22 @@ test('§15 a socket hears the groups that it has joined, on loopback too', async
       assert.equal(outside.connections('@test/probe')[0]?.bytesIn, 'to the firstto the second'.length)
     },
   )
+})
+
+test('§15 groups and places of IPv6 may have their brackets', { skip: withoutIPv6 }, async (t) => {
+  const peer = await open(t)
+  peer.on('message', (data, { port }) => peer.send(data, port, '127.0.0.1'))
+  const lines = await printedBy(
+    pluginSource(`
+      plugin:onInit(function()
+        local socket = plugin:udpSocket({ multicast = "[ff02::1:77]" })
+        socket:onMessage(function(data, host) print(data, host) print("done") end)
+        socket:onClose(function(err) print(err) print("done") end)
+        socket:send("[::ffff:127.0.0.1]", ${peer.address().port}, "here")
+      end)
+    `),
+  )
+  assert.deepEqual(lines, ['here\t::ffff:127.0.0.1'])
 })
 
 test('§15 a socket joins its groups again on a network that has come, or come back', async (t) => {

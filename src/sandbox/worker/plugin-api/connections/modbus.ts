@@ -17,6 +17,7 @@ import {
 import { toBytes } from '../../lua/text/bytes.ts'
 import { readSerialSettings } from './serial.ts'
 import { modbusNumbers } from './modbus-numbers.ts'
+import { withoutBrackets } from './options.ts'
 
 export const functionCodes = {
   READ_COILS: 1,
@@ -125,9 +126,8 @@ function readPlace(options: LuaTable): Pick<ModbusRequest, 'host' | 'port' | 'se
     if (path === undefined || path === '') throw new Error('port.serial must be the path of a serial port')
     return { host: 'serial', port: defaultPort, serial: readSerialSettings(path, line) }
   }
-  const host = optionalText(options.get('host'))?.trim()
-  if (host === undefined || host === '' || !fits(host, textLimits.hostName))
-    throw new Error('host must be a name or an address')
+  const host = withoutBrackets(optionalText(options.get('host')) ?? '')
+  if (host === '' || !fits(host, textLimits.hostName)) throw new Error('host must be a name or an address')
   const framing = optionalText(options.get('framing'))
   if (framing !== undefined && framing !== 'rtu') throw new Error('framing must be "rtu", or nothing')
   const rtu = framing === undefined ? {} : { rtu: true as const }

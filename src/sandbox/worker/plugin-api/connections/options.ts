@@ -34,9 +34,12 @@ export function payloadOf(context: PluginContext, method: string, value: LuaValu
   throw new Error(`bad argument #1 to '${method}' (string expected, got ${typeName(value)})`)
 }
 
+/** An address of IPv6 as it stands in a URL, too. */
+export const withoutBrackets = (host: string): string => host.trim().replace(/^\[(.*)\]$/, '$1')
+
 /** A name or an address. */
 export function readHost(text: string): string {
-  const host = text.trim()
+  const host = withoutBrackets(text)
   if (host === '' || !fits(host, textLimits.hostName) || /[\s/?#@\\]/.test(host))
     throw new Error('the host must be a name or an address')
   return host
