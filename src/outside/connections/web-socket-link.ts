@@ -19,7 +19,7 @@ const normalClosure = 1000
 export function openWebSocket(
   target: WebSocketTarget,
   events: LinkEvents,
-  { own, clock, delivery, hostVersion }: LinkContext,
+  { own, clock, delivery, hostVersion }: Pick<LinkContext, 'own' | 'clock' | 'delivery' | 'hostVersion'>,
 ): Link {
   const address = parseWebSocketUrl(target.url)
   if (address === undefined) throw new Error('the address of a WebSocket begins with ws:// or wss://')
@@ -112,7 +112,11 @@ export function openWebSocket(
       socket.send(payload, { binary: !text }, (error) => {
         if (error == null) written()
       }),
-    pause: () => socket.pause(),
+    pause() {
+      // The pong that it waits for may be among what nobody reads now.
+      awaitsPong = false
+      socket.pause()
+    },
     resume: () => socket.resume(),
     close: () => socket.close(normalClosure),
     destroy() {
