@@ -91,9 +91,12 @@ export function openHttpStream(
   }
 }
 
-/** What the plugin gives wins. */
+/** What the plugin gives wins, but for where to go on: that is from where it began. */
 function withDefaults(request: HttpRequest, lastEventId: string): HttpRequest {
-  const names = new Set(request.headers.map(([name]) => name.toLowerCase()))
+  const given = request.headers.filter(
+    ([name]) => lastEventId === '' || name.toLowerCase() !== 'last-event-id',
+  )
+  const names = new Set(given.map(([name]) => name.toLowerCase()))
   const defaults: [string, string][] = [
     ['Accept', 'text/event-stream, */*'],
     ['Accept-Encoding', 'identity'],
@@ -103,5 +106,5 @@ function withDefaults(request: HttpRequest, lastEventId: string): HttpRequest {
       : [['Last-Event-ID', Buffer.from(lastEventId).toString('latin1')] as [string, string]]),
   ]
   const missing = defaults.filter(([name]) => !names.has(name.toLowerCase()))
-  return { ...request, headers: [...request.headers, ...missing] }
+  return { ...request, headers: [...given, ...missing] }
 }

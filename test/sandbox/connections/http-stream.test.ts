@@ -104,6 +104,21 @@ test('§15 httpStream comes back by itself, and says which event it has seen las
   )
 })
 
+test('§15 httpStream begins where the plugin says, and goes on behind what has come since', async (t) => {
+  let count = 0
+  const server = await serve(t, (_seen, response) => {
+    count += 1
+    response.writeHead(200, events)
+    response.end(count === 1 ? '' : `id: ${count}\ndata: ${count}\n\n`)
+  })
+  const options = `url = "${server.url}", headers = { ["last-event-ID"] = "1" }, reconnect = { min = 50, max = 100 }`
+  await printedBy(pluginSource(watch(options, 5)))
+  assert.deepEqual(
+    server.seen.slice(0, 3).map(({ headers }) => headers['last-event-id']),
+    ['1', '1', '2'],
+  )
+})
+
 test('§15 httpStream takes each of the three ends of a line, wherever the stream is cut', async (t) => {
   const server = await serve(t, (_seen, response) => {
     response.writeHead(200, events)
