@@ -159,9 +159,11 @@ export function createAnswerOpener({
 
     /** One request and the head of its answer; with digest authentication as often as that takes. */
     async function ask(wire: HttpAddress) {
+      // The answer to a challenge is for this address alone: a server may refuse it for one that it leads to.
+      let asking = hop
       for (let challenges = 0; ; challenges += 1) {
         const cookie = request.cookies === true ? jars.header(plugin, hop.address) : undefined
-        const response = await send(hop, wire, insecure, cookie, signal)
+        const response = await send(asking, wire, insecure, cookie, signal)
         const headers = flatHeaders(response.headers)
         if (request.cookies === true) jars.save(plugin, hop.address, valuesOf(headers, 'set-cookie'))
         const challenge =
@@ -177,7 +179,7 @@ export function createAnswerOpener({
           path: wire.path,
         })
         const others = hop.headers.filter(([name]) => name.toLowerCase() !== 'authorization')
-        hop = { ...hop, headers: [...others, ['authorization', authorization]] }
+        asking = { ...hop, headers: [...others, ['authorization', authorization]] }
       }
     }
 

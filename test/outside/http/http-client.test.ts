@@ -390,6 +390,23 @@ test('ten redirects are followed and not one more', async () => {
   })
 })
 
+test('the digest for one address is not sent to another one that it leads to, which gets its own', async () => {
+  const answered = /uri="([^"]*)"/
+  const respond: Respond = ({ target, headers }, response) => {
+    const [, uri] = answered.exec(headers.authorization ?? '') ?? []
+    if (uri === undefined)
+      response.writeHead(401, { 'WWW-Authenticate': `Digest realm="a", nonce="${target}", qop="auth"` }).end()
+    // RFC 7616, section 3.4.6.
+    else if (uri !== target) response.writeHead(400).end()
+    else if (target === '/end') response.end('fine')
+    else response.writeHead(302, { Location: '/end' }).end()
+  }
+  await stage(respond, async ({ ask }) => {
+    const answer = await ask('/', { digest: { user: 'a', password: 'b' } })
+    assert.deepEqual([answer.status, text(answer)], [200, 'fine'])
+  })
+})
+
 /** Answers that announce more than comes, and leave the line open. */
 const unendedAnswers = {
   'a redirect whose body never comes': ['302 Found', 'Location: /end\r\nContent-Length: 10'],
