@@ -1,5 +1,5 @@
 import { createSocket, type Socket } from 'node:dgram'
-import { isIPv6, type LookupFunction } from 'node:net'
+import { isIPv4, isIPv6, type LookupFunction } from 'node:net'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import type { ScheduledCall } from '../../base/time/clock.ts'
 import type { UdpTarget } from '../../schema/outside/connection.ts'
@@ -22,7 +22,7 @@ export function openUdp(
 ): Link {
   const { port, groups, broadcast } = target
   const socket = createSocket({
-    type: groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4',
+    type: kindOf(groups),
     // Those who hear the same group share its port.
     reuseAddr: groups.length > 0,
     // Names as all other sockets have them. Node gives the family in place of options, which its types do not know.
@@ -108,7 +108,7 @@ export function openUdp(
       socket.send(payload, peer.port, peer.host, (error) => {
         sending -= 1
         if (error !== null)
-          tellOf(`a datagram was not sent to ${peer.host}: ${sendFailure(error, peer.host, broadcast)}`)
+          tellOf(`a datagram was not sent to ${peer.host}: ${sendFailure(error, peer.host, target)}`)
         written()
         if (closing && sending === 0) fail({ reason: null })
       })
@@ -128,11 +128,20 @@ export function openUdp(
   }
 }
 
-function sendFailure(error: Error, host: string, broadcast: boolean): string {
-  if (systemErrorCode(error) === 'EACCES' && !broadcast)
+function sendFailure(error: Error, host: string, { groups, broadcast }: UdpTarget): string {
+  const code = systemErrorCode(error) ?? ''
+  if (code === 'EACCES' && !broadcast)
     return 'it is a broadcast address, for which the socket needs broadcast = true (EACCES)'
+  // Of an address of the other family the system says no more than that it is an invalid argument.
+  if (isIPv6(host) && kindOf(groups) === 'udp4')
+    return `it is an address of IPv6, and the socket is of IPv4, as none of its groups is of IPv6 (${code})`
+  if (isIPv4(host) && kindOf(groups) === 'udp6')
+    return `it is an address of IPv4, and the socket is of IPv6, as one of its groups is (${code})`
   return networkFailure(error, host).message
 }
+
+const kindOf = (groups: readonly string[]): 'udp4' | 'udp6' =>
+  groups.some((group) => isIPv6(group)) ? 'udp6' : 'udp4'
 
 /**
  * On each network of this machine, loopback included: whoever speaks to the group may be on any of them. What is joined already

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { test, type TestContext } from 'node:test'
 import type { LinkEnd } from '../../../src/outside/connections/link.ts'
 import { openUdp } from '../../../src/outside/connections/udp-link.ts'
+import { networksOf } from '../../../src/outside/networks.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { UdpTarget } from '../../../src/schema/outside/connection.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
@@ -145,3 +146,30 @@ test('of datagrams that cannot be sent each place is told once, and twenty in al
     hosts.slice(0, 20).map((host) => `a datagram was not sent to ${host}`),
   )
 })
+
+const withoutIPv6 = networksOf('IPv6').length === 0 && 'this machine has no network of IPv6'
+for (const [family, groups, host, why] of [
+  [
+    'IPv4',
+    [],
+    '2001:db8::1',
+    'it is an address of IPv6, and the socket is of IPv4, as none of its groups is of IPv6 (EINVAL)',
+  ],
+  [
+    'IPv6',
+    ['ff02::1:78'],
+    '127.0.0.1',
+    'it is an address of IPv4, and the socket is of IPv6, as one of its groups is (EINVAL)',
+  ],
+] as const)
+  test(
+    `what a socket of ${family} cannot send to the other family is told as that`,
+    { skip: withoutIPv6 },
+    async (t) => {
+      const { link, warnings } = await stage(t, { groups: [...groups] })
+      await new Promise<void>((resolve) =>
+        link.write(Buffer.from('x'), { text: false, peer: { host, port: 9 } }, resolve),
+      )
+      assert.deepEqual(warnings, [`a datagram was not sent to ${host}: ${why}`])
+    },
+  )
