@@ -67,7 +67,9 @@ export function createFleetValues(settings: {
         return outcome
       }
       const found = await bucket.record(plugin)
-      if ((found?.record?.epoch ?? 0) > held.epoch) return 'lost'
+      // A later epoch may be one that this host has begun to take without hearing of it.
+      const isOwn = found !== undefined && held.isOwn(found.revision, found.record)
+      if (!isOwn && (found?.record?.epoch ?? 0) > held.epoch) return 'lost'
       throw new Error('this host does not hold the plugin now')
     }
   }
@@ -76,6 +78,7 @@ export function createFleetValues(settings: {
   async function take(
     plugin: string,
     epoch: number,
+    old: HeldValues | undefined,
     attempts: Map<string, FoundRecord | undefined>,
     report: ((sentence: string) => void) | undefined,
   ): Promise<{ before: FoundRecord | undefined; taken: HeldRecord }> {
@@ -94,7 +97,9 @@ export function createFleetValues(settings: {
         ...(sealed === undefined ? {} : { sealed }),
         ...(parts === undefined ? {} : { parts }),
       }
-      const record = { epoch, write: randomUUID(), ...content }
+      // Whoever holds it here has more than is written: it is to know this write again, should the answer be lost for good.
+      const isOwn = before !== undefined && old?.isOwn(before.revision, before.record) === true
+      const record = { epoch, write: isOwn ? old.nameWrite() : randomUUID(), ...content }
       // It may be taken without a word; then it is found by the next try.
       const found = attempts.has(before?.record?.write ?? '')
         ? attempts.get(before?.record?.write ?? '')
@@ -164,7 +169,7 @@ export function createFleetValues(settings: {
     if (epoch === undefined) throw new StoreRefusedError(`This host does not hold ${plugin}.`)
     const old = stores.get(plugin)
     const attempts = new Map<string, FoundRecord | undefined>()
-    const { before, taken } = await trying(() => take(plugin, epoch, attempts, report))
+    const { before, taken } = await trying(() => take(plugin, epoch, old?.held, attempts, report))
     let entries: Map<string, KeyValueEntry>
     const isOwn = before !== undefined && old?.held.isOwn(before.revision, before.record) === true
     if (old !== undefined) {

@@ -4,6 +4,7 @@ import { inBatches } from '../store/in-batches.ts'
 import { StoreUnreachableError } from '../store/store-errors.ts'
 import { numberOfParts, partOf } from './partition.ts'
 import type { PartReference, ValueBucket } from './value-bucket.ts'
+import { epochOfPart } from './value-names.ts'
 
 /**
  * The stored values of one plugin while this host holds it: in memory, and written under its epoch. What is to be written
@@ -18,6 +19,8 @@ export interface HeldValues {
   write(): Promise<'written' | 'lost'>
   /** Whether that record is of this holder, also where it was not heard whether it was taken. */
   isOwn(revision: number, record: FleetValues | undefined): boolean
+  /** A name for a write on top of the own record, by which it is known as of this holder. */
+  nameWrite(): string
 }
 
 export interface HeldRecord {
@@ -41,8 +44,17 @@ export function createHeldValues(
   let size = [...sizes.values()].reduce((sum, one) => sum + one, 0)
   /** Keys that have changed since they were written; undefined: everything is to be written. */
   let changed: Set<string> | undefined = isWritten ? new Set() : undefined
-  /** Records that were sent and not heard of: one of them may be taken, on top of `revision`. */
-  let unheard: { write: string; parts: readonly PartReference[] }[] = []
+  /** All writes of this holder are called so at first: any of them may be taken without being heard of. */
+  const name = `${randomUUID()}.`
+  const nameWrite = (): string => `${name}${randomUUID()}`
+  /**
+   * Parts that were written for a record that is not known to be taken, of so many: the next try names them again, but for those
+   * of which a value has changed.
+   */
+  const ready = new Map<number, PartReference>()
+  let readyOf = 0
+  /** Whether there may be parts that no record names: of tries that failed, or of this host's holder before. */
+  let hasLeftBehind = !isWritten
 
   function setSize(key: string, next: number): void {
     size += next - (sizes.get(key) ?? 0)
@@ -65,16 +77,27 @@ export function createHeldValues(
     const next: PartReference[] = Array.from({ length: number }, (_, index) =>
       isSame && concerned?.has(index) === false ? (parts[index] ?? null) : null,
     )
+    if (readyOf !== number) ready.clear()
+    readyOf = number
+    const failures: unknown[] = []
     await inBatches([...contents], async ([index, content]) => {
-      next[index] = await bucket.putPart(plugin, epoch, bucket.seal(plugin, content))
+      if (failures.length > 0) return
+      try {
+        const part = ready.get(index) ?? (await bucket.putPart(plugin, epoch, bucket.seal(plugin, content)))
+        ready.set(index, part)
+        next[index] = part
+      } catch (error) {
+        // Not before all that are under way have ended: what has been written then is known.
+        failures.push(error)
+      }
     })
+    if (failures.length > 0) throw failures[0]
     return next
   }
 
   async function writeRecord(keys: ReadonlySet<string> | undefined): Promise<boolean> {
     const number = numberOfParts(size, parts.length)
     const next = number === 0 ? [] : await putParts(number, keys)
-    const write = randomUUID()
     const content =
       number === 0
         ? {
@@ -84,11 +107,10 @@ export function createHeldValues(
             ),
           }
         : { parts: next }
-    unheard.push({ write, parts: next })
-    const written = await bucket.write(plugin, { epoch, write, ...content }, revision)
-    unheard = unheard.filter((one) => one.write !== write)
+    const written = await bucket.write(plugin, { epoch, write: nameWrite(), ...content }, revision)
     if (!('seq' in written)) return false
     took(written.seq, next)
+    if (hasLeftBehind) await collect()
     return true
   }
 
@@ -97,23 +119,42 @@ export function createHeldValues(
     const old = parts.filter((part) => !kept.has(part?.id))
     revision = seq
     parts = next
-    unheard = []
+    ready.clear()
     // Nobody names them any more, nor ever will. What stays behind is collected by the next holder.
     bucket.purge(bucket.partSubjects(plugin, old)).catch(() => undefined)
+  }
+
+  /** Takes away what failed tries have left behind. Nothing is written meanwhile. */
+  async function collect(): Promise<void> {
+    const named = new Set(bucket.partSubjects(plugin, parts))
+    try {
+      const there = await bucket.parts(plugin)
+      await bucket.purge(
+        there.filter((subject) => !named.has(subject) && (epochOfPart(subject) ?? Infinity) <= epoch),
+      )
+      hasLeftBehind = false
+    } catch {
+      // After the next write.
+    }
+  }
+
+  function dropReady(key: string): void {
+    if (readyOf > 0) ready.delete(partOf(key, readyOf))
   }
 
   /** Somebody was first: this host itself, without hearing of it, or the next holder. False: the latter. */
   async function catchUp(): Promise<boolean> {
     const found = await bucket.record(plugin)
-    const own = unheard.find(({ write }) => write === found?.record?.write)
-    if (found !== undefined && own !== undefined) {
-      took(found.revision, own.parts)
+    hasLeftBehind = true
+    if (found?.record?.write.startsWith(name) === true) {
+      took(found.revision, found.record.parts ?? [])
       return true
     }
     if (found?.record !== undefined && found.record.epoch >= epoch) return false
     // It was emptied, or put back from a backup: what is in memory here is all there is.
     revision = found?.revision ?? 0
     parts = []
+    ready.clear()
     return true
   }
 
@@ -125,6 +166,7 @@ export function createHeldValues(
       else entries.set(key, entry)
       setSize(key, entry === undefined ? 0 : sizeOf(key, entry))
       changed?.add(key)
+      dropReady(key)
     },
     async write() {
       for (;;) {
@@ -135,6 +177,10 @@ export function createHeldValues(
           if (!(await catchUp())) return 'lost'
           changed = undefined
         } catch (error) {
+          hasLeftBehind = true
+          // They may have changed after they were read for this try.
+          for (const key of changed ?? []) dropReady(key)
+          if (!(error instanceof StoreUnreachableError)) ready.clear()
           changed =
             keys === undefined || !(error instanceof StoreUnreachableError)
               ? undefined
@@ -143,8 +189,8 @@ export function createHeldValues(
         }
       }
     },
-    isOwn: (seq, record) =>
-      seq === revision || (record !== undefined && unheard.some(({ write }) => write === record.write)),
+    isOwn: (seq, record) => seq === revision || record?.write.startsWith(name) === true,
+    nameWrite,
   }
 }
 

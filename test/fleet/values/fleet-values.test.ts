@@ -477,6 +477,94 @@ test('what could not be written before the plugin moved is lost, and a session t
   ])
 })
 
+for (const isNewSession of [false, true]) {
+  const under = isNewSession ? 'a new session' : 'the same session'
+
+  test(`what waits to be written outlives a load whose first write the store takes without an answer: ${under}`, async (context) => {
+    const { host } = await createFleet(context)
+    const { logger, told } = recordingLogger()
+    let answers: 'all' | 'none' | 'takes, and says nothing' = 'all'
+    const silent = (bucket: ValueBucket): ValueBucket => ({
+      ...bucket,
+      async write(...given) {
+        if (answers !== 'none') {
+          const answer = await bucket.write(...given)
+          if (answers === 'all') return answer
+        }
+        throw new StoreUnreachableError('no answer')
+      },
+    })
+    const haste = createHaste()
+    haste.begin()
+    const { stores, holding } = await host(1, silent, logger, haste.clock)
+    await stores.open(plugin)
+    stores.set(plugin, 'a', { value: 1 })
+    answers = 'none'
+    await stores.release(plugin)
+    if (isNewSession) holding.epoch = 2
+    answers = 'takes, and says nothing'
+    await assert.rejects(stores.open(plugin), { name: 'StoreUnreachableError' })
+    answers = 'all'
+    await stores.release(plugin)
+    assert.deepEqual(sorted(await stores.open(plugin)), [['a', { value: 1 }]])
+    await stores.close()
+    assert.deepEqual(sorted(await (await host(3)).stores.open(plugin)), [['a', { value: 1 }]])
+    assert.deepEqual(told, [
+      'Stored values could not be written to the store of the fleet; it is tried again',
+    ])
+  })
+}
+
+test('tries whose record is not taken write each part once, and what they have left behind goes with the one that is', async (context) => {
+  const { fleet, host } = await createFleet(context)
+  let isAway = false
+  let parts = 0
+  let meanwhile = (): void => undefined
+  const failing = (bucket: ValueBucket): ValueBucket => ({
+    ...bucket,
+    async putPart(...given) {
+      parts += 1
+      meanwhile()
+      return bucket.putPart(...given)
+    },
+    async write(...given) {
+      if (isAway) throw new StoreUnreachableError('no answer')
+      return bucket.write(...given)
+    },
+  })
+  const haste = createHaste()
+  haste.begin()
+  const { stores, connection, bucket } = await host(1, failing, silentLogger, haste.clock)
+  await stores.open(plugin)
+  fill(stores, 'a')
+  isAway = true
+  meanwhile = () => stores.set(plugin, 'key-7', { value: 'while it is written' })
+  await stores.release(plugin)
+  meanwhile = () => undefined
+  const all = parts
+  assert.ok(all > 1)
+  await stores.release(plugin)
+  // That of the value which has changed.
+  assert.equal(parts, all + 1)
+  await stores.release(plugin)
+  assert.equal(parts, all + 1)
+  stores.set(plugin, 'key-8', { value: 'after it' })
+  await stores.release(plugin)
+  assert.equal(parts, all + 2)
+  isAway = false
+  await stores.release(plugin)
+  assert.equal(parts, all + 2)
+  const record = await bucket.record(plugin)
+  const named = bucket.partSubjects(plugin, record?.record?.parts ?? [])
+  const { state } = await (await jetstreamManager(connection)).streams.info(valuesStreamName(fleet))
+  assert.equal(state.messages, named.length + 1)
+  const found = await (await host(2)).stores.open(plugin)
+  assert.deepEqual(
+    [found['key-6'], found['key-7'], found['key-8']].map((entry) => entry?.value),
+    ['a'.repeat(200), 'while it is written', 'after it'],
+  )
+})
+
 test('when somebody empties the bucket, the holder writes down what it has', async (context) => {
   const { fleet, host } = await createFleet(context)
   const { stores, connection } = await host(1)
