@@ -227,6 +227,28 @@ test('What a killed process had taken is there, and the wills of those that were
   assert.deepEqual(await retainedAt(await kept.start({}, directory)), ['host/status online', 'last word'])
 })
 
+test('The will of a connection that another one has taken over is not published by the next start, where that one has a lesser will', async (context) => {
+  const kept = await createKeptBus(context)
+  const first = await kept.start()
+  const { take } = await collectFromBus(first, 'watched/#')
+  const client = (qos: number, retain: boolean) =>
+    connectRaw(context, first.url, {
+      id: 'watched',
+      clean: true,
+      will: { topic: 'watched/state', payload: 'gone', qos, retain },
+    })
+  await client(1, true)
+  await untilOnDisk(kept.directory, 'watched/state')
+  await client(0, false)
+  assert.deepEqual((await take(1)).map(textOf), ['watched/state gone'])
+  const other = await connect(context, first.url)
+  await other.publishAsync('watched/state', 'online', { qos: 1, retain: true })
+  await other.publishAsync('last', 'word', { qos: 1, retain: true })
+  await untilOnDisk(kept.directory, 'last')
+  const second = await kept.start({}, await kept.copy())
+  assert.deepEqual(await retainedAt(second), ['host/status online', 'last word', 'watched/state online'])
+})
+
 test('A client that begins anew leaves nothing of its session on disk, and commands of the host never come there', async (context) => {
   const kept = await createKeptBus(context)
   const first = await kept.start()

@@ -238,10 +238,15 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       wills.set(id, { will, client })
       const { topic, qos, retain } = will
       // At the next start there is nobody to hear of any other.
-      if (qos === 0 && !retain) return
+      const key = brokerRecordKey('will', id)
+      if (qos === 0 && !retain) {
+        // There may be that of the connection which this one takes over.
+        disk.delete(key)
+        return
+      }
       const address = addressOf(client)
       const payload = Buffer.from(will.payload)
-      disk.set(brokerRecordKey('will', id), () =>
+      disk.set(key, () =>
         encodeBrokerRecord({ kind: 'will', client: id, address, topic, qos, retain, payload }),
       )
     },
