@@ -14,6 +14,8 @@ import { StoreUnreachableError } from './store-errors.ts'
 const copiesWanted = 3
 /** Answers of a server that cannot keep so many copies. */
 const tooFewServers: ReadonlySet<number> = new Set([10_005, 10_052, 10_074])
+/** The same for a stream that is there, and is not as the one that was to be made. */
+const nameInUse = 10_058
 /**
  * Milliseconds that the servers of a cluster get to find each other before a stream has one copy, and to bring copies up to
  * date, and between two looks. Of what has one copy the death of a server takes what was acknowledged.
@@ -50,21 +52,26 @@ export async function streamInfo({ manager, name }: StreamManager): Promise<Stre
   }
 }
 
-/** Makes a stream. Servers that were started together have not found each other at first. */
-export async function createStream(
-  { connection, manager, name }: StreamManager,
-  config: Partial<StreamConfig>,
-): Promise<StreamInfo> {
-  const create = (copies: number): Promise<StreamInfo> =>
-    manager.streams.add({ name, num_replicas: copies, ...config })
+/**
+ * Makes a stream. Servers that were started together have not found each other at first. One that another host has made
+ * meanwhile is taken, whatever it is like.
+ */
+export async function createStream(of: StreamManager, config: Partial<StreamConfig>): Promise<StreamInfo> {
+  const { connection, manager, name } = of
+  let copies = copiesWanted
   for (const end = endOfPatience(connection); ;) {
     try {
-      return await create(copiesWanted)
+      return await manager.streams.add({ name, num_replicas: copies, ...config })
     } catch (error) {
-      if (!(error instanceof JetStreamApiError) || !tooFewServers.has(error.code)) throw error
-      if (systemClock.monotonic() >= end) return create(1)
+      const code = error instanceof JetStreamApiError ? error.code : undefined
+      // Another host had waited long enough for more servers: its stream has one copy.
+      const existing = code === nameInUse ? await streamInfo(of) : undefined
+      if (existing !== undefined) return withCopies(of, existing)
+      const mayChange = code !== undefined && (code === nameInUse || tooFewServers.has(code))
+      if (!mayChange || copies === 1) throw error
+      if (systemClock.monotonic() >= end) copies = 1
+      else await pause(systemClock, pauseTime)
     }
-    await pause(systemClock, pauseTime)
   }
 }
 
