@@ -16,8 +16,8 @@ export async function openConfiguredFleet(
   const { fleet, mqttUrl = '', mqttRoot: root, safeMode } = settings
   if (fleet === undefined) return undefined
   const { openFleet } = await import('./fleet/open-fleet.ts')
-  const showLastKnown: OpenFleetSettings['showLastKnown'] = async (reason) =>
-    (await import('./fleet/store/last-known.ts')).showLastKnown({ ...parts, settings }, reason)
+  const showLastKnown: OpenFleetSettings['showLastKnown'] = async (hindrance) =>
+    (await import('./fleet/store/last-known.ts')).showLastKnown({ ...parts, settings }, hindrance)
   return openFleet({ ...parts, settings: fleet, mqttUrl, root, safeMode, showLastKnown }).catch(
     (error: unknown) => {
       throw error instanceof StartInterrupted ? error : new StartError(messageOf(error), { cause: error })

@@ -20,7 +20,6 @@ import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
 import type { Responsibility } from '../../mqtt-api/responsibility.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
-import { StartError } from '../start-conditions.ts'
 import { createAuthor } from './membership/author.ts'
 import { watchClocks } from './membership/clock-watch.ts'
 import { type ClosedListeners, createClosedListeners } from './store/closed-listeners.ts'
@@ -32,13 +31,14 @@ import { createFleetHosts, type FleetHosts } from './commands/fleet-hosts.ts'
 import { createFleetMember, type FleetMember } from './membership/fleet-member.ts'
 import { createHostCalls, type HostCalls } from './messages/host-calls.ts'
 import { createHostMessages } from './messages/host-messages.ts'
-import type { LastKnown } from './store/last-known.ts'
+import type { Hindrance, LastKnown } from './store/last-known.ts'
+import { createShownMeanwhile } from './store/shown-meanwhile.ts'
 import { createShortRuns } from './membership/short-runs.ts'
 
 /** The fleet that a host is to work in, from the connection to its store to the last lease that is given back. */
 export interface OpenFleet {
   readonly name: string
-  /** Port at which questions were answered while the store was away; undefined: it was there. */
+  /** Port at which questions were answered while the start waited; undefined: it did not. */
   readonly port: number | undefined
   /** Where no plugin may connect to. */
   closedListeners(state: () => HostState): ClosedListeners
@@ -100,25 +100,19 @@ export interface OpenFleetSettings {
   interrupt: AbortSignal | undefined
   /** This host takes no plugin, as one that is drained. */
   safeMode: boolean
-  /** Answers questions while the store is away, for which the reason is given. Rejects with `StartError` when it may not. */
-  showLastKnown(reason: string): Promise<LastKnown>
+  /** Answers questions while the start waits. Rejects with `StartError` when it may not. */
+  showLastKnown(hindrance: Hindrance): Promise<LastKnown>
 }
 
 export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> {
   const { settings, directory, mqttUrl, root, ring, files, clock, logger, interrupt } = options
-  let shown: LastKnown | undefined
-  const connected = await connectFleet({
-    ...options,
-    async away(reason) {
-      shown = await options.showLastKnown(reason).catch((error: unknown) => {
-        if (error instanceof StartError) throw error
-        logger.error('What this host knew when it was last there cannot be shown', {
-          error: messageOf(error),
-        })
-        return undefined
-      })
+  const meanwhile = createShownMeanwhile(options.showLastKnown, logger)
+  const connected = await connectFleet({ ...options, waits: meanwhile.show }).catch(
+    async (error: unknown) => {
+      await meanwhile.hide()
+      throw error
     },
-  }).finally(() => shown?.close())
+  )
   let fail = (_error: Error): void => undefined
   const failed = new Promise<Error>((resolve) => {
     fail = resolve
@@ -279,19 +273,26 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
 
   return {
     name: connected.name,
-    port: shown?.port,
+    get port() {
+      return meanwhile.port
+    },
     closedListeners: (state) => createClosedListeners({ servers: settings.servers, state, clock }),
     openJournal: (parts) =>
-      connected.openJournal({
-        ...parts,
-        author: createAuthor(() => member),
-        failed(error) {
-          logger.error("The fleet's journal cannot be followed any further", { error: messageOf(error) })
-          fail(error)
-        },
-      }),
+      connected
+        .openJournal({
+          ...parts,
+          author: createAuthor(() => member),
+          failed(error) {
+            logger.error("The fleet's journal cannot be followed any further", { error: messageOf(error) })
+            fail(error)
+          },
+        })
+        .finally(meanwhile.hide),
     become,
     failed,
-    close: () => connected.close(),
+    async close() {
+      await meanwhile.hide()
+      await connected.close()
+    },
   }
 }

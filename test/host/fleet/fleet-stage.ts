@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Clock } from '../../../src/base/time/clock.ts'
+import type { FileSystem } from '../../../src/base/files/file-system.ts'
 import type { Logger } from '../../../src/base/log/log.ts'
 import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import type { Settings } from '../../../src/settings/settings.ts'
@@ -32,6 +33,8 @@ export interface StageHostOptions {
   labels?: string[]
   logger?: Logger
   clock?: Clock
+  /** A file system that fails, for instance. */
+  files?: FileSystem
   /** Another store address: a proxy, say. */
   store?: string
   settings?: Partial<Settings>
@@ -65,13 +68,14 @@ export async function startFleetStage(
     publish: (others) => writeFixtureRepository(repository, others),
     async start(
       id,
-      { labels = [], logger, clock, store = nats.url, settings = {}, directory = id, interrupt } = {},
+      { labels = [], logger, clock, files, store = nats.url, settings = {}, directory = id, interrupt } = {},
     ) {
       const path = join(base, directory)
       await mkdir(path, { recursive: true })
       const host = await openTestHost(path, repository, {
         ...(logger === undefined ? {} : { logger }),
         ...(clock === undefined ? {} : { clock }),
+        ...(files === undefined ? {} : { files }),
         ...(interrupt === undefined ? {} : { interrupt }),
         settings: {
           hostId: id,

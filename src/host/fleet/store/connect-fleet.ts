@@ -4,6 +4,8 @@ import type { FileSystem } from '../../../base/files/file-system.ts'
 import type { KeyRing } from '../../../base/keys/key-ring.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem } from '../../../base/problem.ts'
+import { diskRetryDelay } from '../../../base/files/disk-retry-delays.ts'
+import { storageFault } from '../../../base/files/storage-fault.ts'
 import { type FleetFiles, openFleetFiles } from '../../../fleet/files/fleet-files.ts'
 import { type FleetJournal, openFleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import type { StreamQueueSettings } from '../../../fleet/journal/stream-queue.ts'
@@ -21,6 +23,8 @@ import type { JournalSettings } from '../../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../../repository/limits.ts'
 import type { FleetSettings } from '../../../settings/fleet-settings.ts'
 import { refuseWhenInterrupted } from '../../interrupted-start.ts'
+import { isDiskFull } from '../../patient-start.ts'
+import type { Hindrance } from './last-known.ts'
 
 /** What a fleet shares, in its store: the journal, files of plugins, stored values. */
 export interface ConnectedFleet {
@@ -30,7 +34,7 @@ export interface ConnectedFleet {
   readonly files: FleetFiles
   readonly values: ValueBucket
   openJournal(parts: JournalParts): Promise<FleetJournal>
-  /** During the start: does it again while the store is away. Rejects when the start is interrupted. */
+  /** During the start: does it again while the store is away, or the disk is full. Rejects when the start is interrupted. */
   patiently<T>(task: () => Promise<T>): Promise<T>
   close(): Promise<void>
 }
@@ -51,8 +55,11 @@ export interface ConnectFleetSettings {
   clock: Clock
   logger: Logger
   interrupt: AbortSignal | undefined
-  /** Told once, before the next try, when the store is away: with why. What it rejects with ends the tries. */
-  away(reason: string): Promise<void>
+  /**
+   * Told before the next try when the start has to wait, and again when it is for something else by then. What it rejects with
+   * ends the tries.
+   */
+  waits(hindrance: Hindrance): Promise<void>
 }
 
 /** Milliseconds between two tries to reach a store that is away at the start. */
@@ -72,7 +79,7 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   /** The start is to end while it waits for the store: nothing is waited for any more. */
   const givenUp = new AbortController()
   const patience = { clock, logger, interrupt, giveUp: () => givenUp.abort() }
-  const patiently = createPatience({ ...patience, away: parts.away })
+  const patiently = createPatience({ ...patience, waits: parts.waits })
   const connection = await patiently(() =>
     unlessAborted(interrupt, connectStore(address), storeGivenUp, (late) => late.close()),
   )
@@ -112,36 +119,55 @@ function createPatience({
   logger,
   interrupt,
   giveUp,
-  away,
+  waits,
 }: Pick<ConnectFleetSettings, 'clock' | 'logger' | 'interrupt'> &
-  Partial<Pick<ConnectFleetSettings, 'away'>> & { giveUp: () => void }) {
-  let isTold = false
+  Partial<Pick<ConnectFleetSettings, 'waits'>> & { giveUp: () => void }) {
+  /** What the start has said that it waits for. */
+  let told: Hindrance['code'] | undefined
   return async <T>(task: () => Promise<T>): Promise<T> => {
-    for (;;) {
+    for (let attempt = 0; ; attempt += 1) {
       refuseWhenInterrupted(interrupt)
       interrupt?.addEventListener('abort', giveUp)
       try {
-        return await task()
+        const done = await task()
+        if (told === 'storage_full') {
+          logger.info('There is room on the disk again')
+          told = undefined
+        }
+        return done
       } catch (error) {
         refuseWhenInterrupted(interrupt)
-        const isAway =
-          error instanceof StoreUnreachableError ||
-          (error instanceof StoreMissingError && !error.isCertain) ||
-          (error instanceof Problem && error.code === 'fleet_unreachable')
-        if (!isAway) throw error
-        if (!isTold) {
-          isTold = true
-          // What a caller should do about it is nothing to whoever starts the host.
-          const reason = messageOf(error instanceof Problem ? (error.cause ?? error) : error)
-          logger.error("The start waits for the fleet's store", { error: reason })
-          await away?.(reason)
+        const hindrance = hindranceOf(error)
+        if (hindrance === undefined) throw error
+        const { code, reason } = hindrance
+        if (told !== code) {
+          told = code
+          logger.error(waiting[code], { error: reason })
+          await waits?.(hindrance)
         }
-        await pause(clock, retryPause, interrupt)
+        await pause(clock, code === 'storage_full' ? diskRetryDelay(attempt) : retryPause, interrupt)
       } finally {
         interrupt?.removeEventListener('abort', giveUp)
       }
     }
   }
+}
+
+const waiting: Readonly<Record<Hindrance['code'], string>> = {
+  fleet_unreachable: "The start waits for the fleet's store",
+  storage_full: 'The start waits for room on the disk',
+}
+
+/** What goes by itself. Undefined: the start is over. */
+function hindranceOf(error: unknown): Hindrance | undefined {
+  // What a caller should do about it is nothing to whoever starts the host.
+  const cause = error instanceof Problem ? (error.cause ?? error) : error
+  if (isDiskFull(error)) return { code: 'storage_full', reason: storageFault(cause) ?? messageOf(cause) }
+  const isAway =
+    error instanceof StoreUnreachableError ||
+    (error instanceof StoreMissingError && !error.isCertain) ||
+    (error instanceof Problem && error.code === 'fleet_unreachable')
+  return isAway ? { code: 'fleet_unreachable', reason: messageOf(cause) } : undefined
 }
 
 /** The same journal, whose refusals callers understand. */

@@ -38,7 +38,20 @@ export interface LastKnownSettings {
   access: Pick<HttpSettings, 'token' | 'guesses' | 'addresses' | 'tls'>
 }
 
-/** What this host knew when it was last there, for whoever asks while the fleet's store is away at its start. */
+/** What a start waits for: the fleet's store, or room on the disk for the copy of its journal. */
+export interface Hindrance {
+  code: 'fleet_unreachable' | 'storage_full'
+  /** What is wrong, in one or more sentences. */
+  reason: string
+}
+
+/** How this host has started meanwhile, in the middle of a sentence. */
+const circumstances: Readonly<Record<Hindrance['code'], string>> = {
+  fleet_unreachable: "without the fleet's store",
+  storage_full: "without room for its copy of the fleet's journal",
+}
+
+/** What this host knew when it was last there, for whoever asks while its start waits. */
 export interface LastKnown {
   /** Port of the HTTP API. */
   readonly port: number
@@ -48,17 +61,21 @@ export interface LastKnown {
 
 /**
  * Answers questions from this host's copy of the journal; everything else gets the refusal. Nothing is run, sent or written.
- * `reason`: why the store is away. Rejects with `StartError` when the address cannot be listened at.
+ * Rejects with `StartError` when the address cannot be listened at.
  */
-export async function showLastKnown(parts: LastKnownSettings, reason: string): Promise<LastKnown> {
+export async function showLastKnown(
+  parts: LastKnownSettings,
+  { code, reason }: Hindrance,
+): Promise<LastKnown> {
   const { settings, logger } = parts
   const scope = createScope()
   try {
+    const started = `has just started ${circumstances[code]}`
     const refusal = new Problem(
-      'fleet_unreachable',
-      `This host has just started without the fleet's store, so nothing can be changed. ${reason} Ask another host, or try again.`,
+      code,
+      `This host ${started}, so nothing can be changed. ${reason} Ask another host, or try again.`,
     )
-    const { lifecycle, id } = await openLastKnown(parts, refusal, scope, () => http.url)
+    const { lifecycle, id } = await openLastKnown(parts, { refusal, started }, scope, () => http.url)
     const gate = createStartGate()
     const http: Http = createHttp({
       ...parts.access,
@@ -87,7 +104,7 @@ export async function showLastKnown(parts: LastKnownSettings, reason: string): P
 /** A lifecycle that only answers. */
 async function openLastKnown(
   parts: LastKnownSettings,
-  refusal: Problem,
+  { refusal, started }: { refusal: Problem; started: string },
   scope: Scope,
   hookBase: () => string,
 ): Promise<{ lifecycle: RunningLifecycle; id: string | null }> {
@@ -112,7 +129,7 @@ async function openLastKnown(
       ...{ options: parts, directory, files, clock, logger, ring, bus, fleet: undefined, address: hookBase },
       state: { pluginDirectory, manifests, journal, snapshots: unwritten, shared: undefined },
       silent: {
-        ownership: { owns: () => false, whereabouts: createWhereaboutsBefore(journal, id, clock) },
+        ownership: { owns: () => false, whereabouts: createWhereaboutsBefore(journal, id, started, clock) },
         announcedAs: settings.fleet?.fleet ?? '',
       },
       times: {
@@ -142,12 +159,11 @@ const unwritten: SnapshotWriter = {
 function createWhereaboutsBefore(
   journal: Journal,
   id: string | null,
+  started: string,
   clock: Clock,
 ): (plugin: string) => Whereabouts {
   const at = new Date(clock.now()).toISOString()
-  const message =
-    "This host ran it when it was last there, and has just started without the fleet's store; it comes back by itself as soon " +
-    'as a host can take it.'
+  const message = `This host ran it when it was last there, and ${started}; it comes back by itself as soon as a host can take it.`
   const here: Whereabouts = {
     ...{ host: null, epoch: null, stale: true },
     absence: { code: 'lease_lost', message, at },
