@@ -247,6 +247,9 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
         return
       }
       if (present === undefined) return
+      // The disk could not be read before, and this client has come back meanwhile: what it is being sent has the id.
+      const isTaken = record.messageId !== undefined && present.sent.has(record.messageId)
+      if (record.kind === 'released' && isTaken) return
       const packet: StoredPacket =
         record.kind === 'released'
           ? releaseOf(record.messageId)
@@ -258,7 +261,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
               retain: record.retain ?? false,
               brokerId: restoredBrokerId,
               brokerCounter: number,
-              messageId: record.messageId,
+              messageId: isTaken ? undefined : record.messageId,
             }
       append(present, { number, packet })
     },
