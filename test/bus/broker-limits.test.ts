@@ -4,8 +4,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
+import { createGuessLimit, wrongTriesAllowed } from '../../src/base/network/guess-limit.ts'
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { collect, connect, lines, startBothWays, startBus, ways } from './bus-fixture.ts'
 import { connectPacket, openRaw } from './raw-client.ts'
 
@@ -42,6 +44,18 @@ for (const way of ways) {
     await second.expect('connack')
     await assert.rejects(connect(context, urls[way]))
     assert.equal(bus.clients, 3)
+  })
+
+  test(`over ${way}: nobody makes room for an address that is cut off`, async (context) => {
+    const guesses = createGuessLimit({ clock: createManualClock(), warn: () => undefined })
+    const { urls } = await startBothWays(context, { guesses, limits: { connections: 2 } })
+    const silent = await openRaw(context, urls[way])
+    await connect(context, urls.TCP)
+    for (let tries = 0; tries < wrongTriesAllowed; tries += 1) guesses.wrong('127.0.0.1')
+    assert.ok(guesses.wait('127.0.0.1') > 0)
+    await assert.rejects(connect(context, urls[way]))
+    silent.send(connectPacket(raw))
+    await silent.expect('connack')
   })
 
   test(`over ${way}: one address takes only its share, this machine may take all`, async (context) => {

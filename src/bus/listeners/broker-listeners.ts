@@ -156,12 +156,13 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHostOf(bind)}:${address?.port ?? port}`
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-      if (shut || tcpServer === undefined || isFull(socket)) {
-        throw new Problem('broker_unavailable', 'The broker takes no more connections; try again later.')
-      }
       const limit = isFromPage(request) ? pageGuesses : guesses
       if (limit.wait(addresses.ofRequest(request)) > 0) {
         throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
+      }
+      // Last, as it makes room: nobody has to go for one who may not come in.
+      if (shut || tcpServer === undefined || isFull(socket)) {
+        throw new Problem('broker_unavailable', 'The broker takes no more connections; try again later.')
       }
       if (socket instanceof Socket) socket.setKeepAlive(true, tcpKeepalive)
       webSockets.handle(request, socket, head)
