@@ -107,8 +107,8 @@ export function roundTrip(client: MqttClient, topic: string): Promise<void> {
 export function senderFor(
   client: MqttClient,
   packet: IConnackPacket,
+  asTaken: Taking,
 ): { send: Send; window: number; packetLimit: number | undefined } {
-  const asTaken = takenBy(packet)
   const { receiveMaximum = defaultWindow, maximumPacketSize } = packet.properties ?? {}
   return {
     send({ topic, payload, qos, retain }, done) {

@@ -136,7 +136,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       const answered = (): void => (connection.client === client ? done() : undefined)
       void roundTrip(client, flushTopic).then(answered, () => undefined)
     }
-    const { send, window, packetLimit } = senderFor(client, packet)
+    const { send, window, packetLimit } = senderFor(client, packet, asTaken)
     const openQueue = (): void => queue.open(send, ask, window, packetLimit)
     if (quarantine.isIdle) {
       sayOnline()
