@@ -63,16 +63,30 @@ export function withoutShare(filter: string): string {
   return isShared(filter) ? filter.split('/').slice(2).join('/') : filter
 }
 
+const slash = 0x2f
+const plus = 0x2b
+const hash = 0x23
+
+/** Without a list of levels, as it is asked for every filter of many, message by message. */
 export function filterMatches(filter: string, topic: string): boolean {
   if (hidesDollar(filter, topic)) return false
-  const wanted = filter.split('/')
-  const given = topic.split('/')
-  for (const [index, level] of wanted.entries()) {
-    if (level === '#') return true
-    if (index >= given.length) return false
-    if (level !== '+' && level !== given[index]) return false
+  // Where a level begins; one behind the end when there is none any more.
+  let at = 0
+  for (let index = 0; ; index += 1, at += 1) {
+    const first = filter.charCodeAt(index)
+    const isAlone = index + 1 === filter.length || filter.charCodeAt(index + 1) === slash
+    if (first === hash && isAlone) return true
+    if (at > topic.length) return false
+    if (first === plus && isAlone) {
+      index += 1
+      while (at < topic.length && topic.charCodeAt(at) !== slash) at += 1
+    } else {
+      for (; index < filter.length && filter.charCodeAt(index) !== slash; index += 1, at += 1)
+        if (filter.charCodeAt(index) !== topic.charCodeAt(at)) return false
+      if (at < topic.length && topic.charCodeAt(at) !== slash) return false
+    }
+    if (index >= filter.length) return at >= topic.length
   }
-  return wanted.length === given.length
 }
 
 /** Whether `pattern` matches every topic that `filter` matches. A topic is a filter that matches itself. */

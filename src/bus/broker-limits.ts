@@ -15,8 +15,10 @@ export const connectionsPerAddressLimit = 250
 export const inflightLimit = 10_000
 /** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
 export const packetBytesLimit = 2 * 1024 * 1024
-/** Filters one client may have; every message is compared with them. */
-export const subscriptionsPerClientLimit = 200
+/** Filters one client may have. Home Assistant has one or two for each entity. */
+export const subscriptionsPerClientLimit = 10_000
+/** Bytes of memory for the filters of all clients of one address, and of all together; see `bytesOfFilter`. */
+export const subscriptionBytesLimits = { address: 128 * 1024 * 1024, clients: 256 * 1024 * 1024 }
 /** Milliseconds in which a new connection must send its CONNECT. */
 export const connectTimeout = 10_000
 /** Milliseconds of silence after which TCP itself asks: MQTT clients may choose to have no keepalive. */
@@ -25,3 +27,11 @@ export const tcpKeepalive = 60_000
 export const drainTimeout = 10_000
 /** Bytes that may wait for one client that reads too slowly. */
 export const outgoingBytesLimit = 16 * 1024 * 1024
+
+/** Of a subscription by itself, and of each level of its filter, which is a map of its own in a matcher. */
+const subscriptionBytes = { each: 600, level: 250 }
+
+/** Bytes of memory that a subscription takes, about. */
+export function bytesOfFilter(filter: string): number {
+  return subscriptionBytes.each + filter.split('/').length * subscriptionBytes.level + filter.length
+}

@@ -37,6 +37,29 @@ test('A filter matches the topics that MQTT says it matches', () => {
   )
 })
 
+const level = fc.constantFrom('', 'a', 'b', 'ab', '+', '#', '$a')
+const levels = fc.array(level, { minLength: 1, maxLength: 5 }).map((all) => all.join('/'))
+
+/** As the standard puts it, level by level. */
+function matchesByLevels(filter: string, topic: string): boolean {
+  if (topic.startsWith('$') && /^[+#]/.test(filter)) return false
+  const wanted = filter.split('/')
+  const given = topic.split('/')
+  const open = wanted.indexOf('#')
+  const compared = open === -1 ? wanted : wanted.slice(0, open)
+  if (open === -1 ? wanted.length !== given.length : given.length < open) return false
+  return compared.every((one, index) => one === '+' || one === given[index])
+}
+
+test('A filter matches a topic if it does so level by level', () => {
+  fc.assert(
+    fc.property(levels, levels, (filter, topic) =>
+      assert.equal(filterMatches(filter, topic), matchesByLevels(filter, topic), `${filter} ${topic}`),
+    ),
+    { numRuns: 2_000 },
+  )
+})
+
 test('Wildcards stand for whole levels only', () => {
   const filters = ['a', '/', '+', '#', 'a/+/b', 'a/#', '', 'a+', '+a/b', 'a#', '#/a', 'a/#/b', 'a\u0000']
   assert.deepEqual(filters.filter(isFilter), ['a', '/', '+', '#', 'a/+/b', 'a/#'])

@@ -8,7 +8,7 @@ import { createGuessLimit, wrongTriesAllowed } from '../../src/base/network/gues
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { collect, connect, lines, startBothWays, startBus, ways } from './bus-fixture.ts'
+import { collect, connect, connectListening, lines, startBothWays, startBus, ways } from './bus-fixture.ts'
 import { connectPacket, openRaw } from './raw-client.ts'
 
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
@@ -128,6 +128,28 @@ for (const way of ways) {
     const heard = collect(client)
     await client.publishAsync('t/7', 'still')
     assert.deepEqual(lines(await heard.take(1)), ['t/7 still'])
+  })
+
+  test(`over ${way}: a client has as many subscriptions as Home Assistant makes in a large house, and keeps them`, async (context) => {
+    const { urls } = await startBothWays(context)
+    const session = { clientId: 'large-house', clean: false }
+    const client = await connect(context, urls[way], session)
+    // As many at a time as it asks for.
+    for (let first = 0; first < 2_500; first += 500) {
+      const filters = Array.from({ length: 500 }, (_, index) => `house/device-${first + index}/state`)
+      const granted = await client.subscribeAsync(filters, { qos: 1 })
+      assert.ok(granted.every(({ qos }) => qos === 1))
+    }
+    await client.endAsync()
+    const sender = await connect(context, urls.TCP)
+    for (const number of [0, 1_250, 2_499])
+      await sender.publishAsync(`house/device-${number}/state`, String(number), { qos: 1 })
+    const { received } = connectListening(context, urls[way], session)
+    assert.deepEqual(lines(await received.take(3)), [
+      'house/device-0/state 0',
+      'house/device-1250/state 1250',
+      'house/device-2499/state 2499',
+    ])
   })
 
   test(`over ${way}: a topic of too many levels cuts its sender off, one of the most levels arrives`, async (context) => {

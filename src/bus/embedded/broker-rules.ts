@@ -16,7 +16,7 @@ import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../listeners/page-guesses.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
-import type { RetainedPacket } from '../store/stored-packet.ts'
+import type { RetainedPacket, StoredSubscription } from '../store/stored-packet.ts'
 
 /** Where refused messages go: nobody can subscribe to it. */
 const refusedTopic = '$SYS/refused'
@@ -53,13 +53,15 @@ export interface BrokerRulesSettings {
   /** What limits the guesses of a client. */
   guessesOf: (client: Client) => Guesses
   /** Network address of a client. */
-  addressOf: (client: Client) => string
+  addressOf: (client: object) => string
   /** Says whose message this payload is. */
   retains: (payload: Buffer, publisher: Publisher) => void
   /** Something is about to be written to this connection. */
   forwards: (connection: Client['conn']) => void
   /** A retained message is being sent; answers the id under which it waits to be confirmed, if it does. */
   sendingRetained: (client: Client, packet: RetainedPacket) => number | undefined
+  /** A client with a session has subscribed. */
+  keepSubscription: (clientId: string, subscription: StoredSubscription) => void
   warn: Warner
 }
 
@@ -72,10 +74,11 @@ export function createBrokerRules({
   retains,
   forwards,
   sendingRetained,
+  keepSubscription,
   warn,
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
-  const granted = createGrantedSubscriptions()
+  const granted = createGrantedSubscriptions((client) => clientNetwork(addressOf(client)))
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
@@ -195,11 +198,13 @@ export function createBrokerRules({
         done(null, null)
         return
       }
-      if (!granted.grant(client, topic, qos)) {
-        warn('A subscription was refused: the client has as many as it may', { client: client.id })
+      const refusal = granted.grant(client, topic, qos)
+      if (refusal !== undefined) {
+        warn(`A subscription was refused: ${refusal}`, { client: client.id, address: addressOf(client) })
         done(null, null)
         return
       }
+      if (!client.clean) keepSubscription(client.id, { topic, qos })
       // The broker delivers with the message's own QoS; `authorizeForward` says with which it goes on.
       done(null, { ...subscription, qos: 2 })
     },

@@ -68,6 +68,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     retains: (payload, publisher) => void publishers.set(payload, publisher),
     forwards,
     sendingRetained: (client, packet) => store.sendingRetained(client, packet),
+    keepSubscription: (clientId, subscription) => store.keepSubscription(clientId, subscription),
     warn,
   })
   const clientIds = new Set<string>()

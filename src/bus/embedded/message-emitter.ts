@@ -1,4 +1,4 @@
-import { createTopicMatcher } from './topic-matcher.ts'
+import { createTopicMatcher } from '../topic-matcher.ts'
 
 /** Takes a message, and calls back when it has passed it on. */
 type Listener<M> = (message: M, done: () => void) => void

@@ -139,6 +139,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     /** See `createBrokerSessions`; whose session ends with its connection confirms to nobody. */
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
+    keepSubscription: sessions.subscribe,
     /** What waits for the client and was never sent; it does not wait any more. */
     takeUnsent: ({ id }: ClientKey) => sessions.takeUnsent(id),
 
@@ -169,9 +170,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     createRetainedStream: (filter: string): Readable => Readable.from(retained.views([filter])),
     createRetainedStreamCombi: (filters: string[]): Readable => Readable.from(retained.views(filters)),
 
-    async addSubscriptions({ id }: ClientKey, subscriptions: StoredSubscription[]): Promise<void> {
-      sessions.subscribe(id, subscriptions)
-    },
+    /** Called for each subscription of a request, with all of them, also those that were refused: see `keepSubscription`. */
+    async addSubscriptions(): Promise<void> {},
     async removeSubscriptions({ id }: ClientKey, filters: string[]): Promise<void> {
       sessions.unsubscribe(id, filters)
     },

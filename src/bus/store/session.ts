@@ -1,4 +1,4 @@
-import type { StoredPacket, StoredSubscription } from './stored-packet.ts'
+import type { SessionSubscription, StoredPacket } from './stored-packet.ts'
 
 /** The largest message id of the protocol. */
 const messageIdLimit = 65_535
@@ -13,7 +13,7 @@ export interface Queued {
 export interface Session {
   client: string
   number: number
-  subscriptions: Map<string, StoredSubscription>
+  subscriptions: Map<string, SessionSubscription>
   queue: Queued[]
   queuedBytes: number
   /** What has been sent, by its message id. */

@@ -15,5 +15,8 @@ export interface StoredSubscription {
   qos: 0 | 1 | 2
 }
 
+/** Of a session. */
+export type SessionSubscription = Readonly<StoredSubscription & { clientId: string }>
+
 /** A retained message on its way to who has subscribed. */
 export type RetainedPacket = Pick<StoredPacket, 'topic' | 'payload' | 'qos'>

@@ -57,12 +57,13 @@ test('What there is no room for is not retained, and the older value of its topi
 test('A client that is away keeps its newest messages, once for all its filters', async () => {
   const { store } = createStore()
   const client = { id: 'sleeper' }
-  await store.addSubscriptions(client, [
-    { topic: 'x/#', qos: 1 },
-    { topic: 'x/+', qos: 2 },
-    { topic: 'y', qos: 0 },
-    { topic: '$SYS/#', qos: 1 },
-  ])
+  for (const [topic, qos] of [
+    ['x/#', 1],
+    ['x/+', 2],
+    ['y', 0],
+    ['+/x', 1],
+  ] as const)
+    store.keepSubscription(client.id, { topic, qos })
   const clientsOf = async (topic: string) =>
     (await store.subscriptionsByTopic(topic)).map(({ clientId }) => clientId)
   assert.deepEqual(await clientsOf('x/1'), ['sleeper'])
@@ -102,7 +103,7 @@ test('A queued message is acknowledged by its message id, and by way of its rele
 test('The oldest session of a client that is away gives way to a new one', async () => {
   const { store } = createStore(['0'])
   for (let number = 0; number <= sessionsLimit; number += 1) {
-    await store.addSubscriptions({ id: String(number) }, [{ topic: 'x', qos: 1 }])
+    store.keepSubscription(String(number), { topic: 'x', qos: 1 })
   }
   assert.equal((await store.subscriptionsByClient({ id: '0' })).length, 1)
   assert.equal((await store.subscriptionsByClient({ id: '1' })).length, 0)

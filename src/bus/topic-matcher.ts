@@ -1,3 +1,5 @@
+import { getOrInsert } from '../base/get-or-insert.ts'
+
 /** Values by the topic filters that they were added with, as a tree of levels. */
 export interface TopicMatcher<T> {
   add(filter: string, value: T): void
@@ -8,9 +10,10 @@ export interface TopicMatcher<T> {
 }
 
 interface Level<T> {
-  /** By the text of the next level, wildcards included. */
-  readonly next: Map<string, Level<T>>
-  readonly values: T[]
+  /** By the text of the next level, wildcards included. Absent: it is the last one, as most are. */
+  next?: Map<string, Level<T>>
+  /** Absent: no filter ends here. */
+  values?: T[]
 }
 
 /** Values and topics, together, that are remembered as the answers to earlier questions. */
@@ -23,7 +26,7 @@ const rememberedTopicLength = 256
  * until the next change.
  */
 export function createTopicMatcher<T>(): TopicMatcher<T> {
-  const root: Level<T> = { next: new Map(), values: [] }
+  const root: Level<T> = {}
   const remembered = new Map<string, readonly T[]>()
   let rememberedSize = 0
 
@@ -43,14 +46,17 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
   function removeFrom(level: Level<T>, levels: readonly string[], depth: number, value: T): void {
     const name = levels[depth]
     if (name === undefined) {
-      const index = level.values.lastIndexOf(value)
-      if (index >= 0) level.values.splice(index, 1)
+      const index = level.values?.lastIndexOf(value) ?? -1
+      if (index >= 0) level.values?.splice(index, 1)
+      if (level.values?.length === 0) delete level.values
       return
     }
-    const next = level.next.get(name)
+    const next = level.next?.get(name)
     if (next === undefined) return
     removeFrom(next, levels, depth + 1, value)
-    if (next.values.length === 0 && next.next.size === 0) level.next.delete(name)
+    if (next.values !== undefined || next.next !== undefined) return
+    level.next?.delete(name)
+    if (level.next?.size === 0) delete level.next
   }
 
   return {
@@ -58,13 +64,10 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
       forget()
       let level = root
       for (const name of filter.split('/')) {
-        let next = level.next.get(name)
-        if (next === undefined) {
-          next = { next: new Map(), values: [] }
-          level.next.set(name, next)
-        }
-        level = next
+        level.next ??= new Map()
+        level = getOrInsert(level.next, name, () => ({}))
       }
+      level.values ??= []
       level.values.push(value)
     },
     remove(filter, value) {
@@ -82,17 +85,22 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
   }
 }
 
-function collect<T>(level: Level<T>, levels: readonly string[], depth: number, found: T[]): void {
+function collect<T>(
+  { next, values = [] }: Level<T>,
+  levels: readonly string[],
+  depth: number,
+  found: T[],
+): void {
   // `a/#` is `a` as well.
-  const rest = level.next.get('#')
-  if (rest !== undefined) for (const value of rest.values) found.push(value)
+  for (const value of next?.get('#')?.values ?? []) found.push(value)
   const name = levels[depth]
   if (name === undefined) {
-    for (const value of level.values) found.push(value)
+    for (const value of values) found.push(value)
     return
   }
-  const same = level.next.get(name)
+  if (next === undefined) return
+  const same = next.get(name)
   if (same !== undefined) collect(same, levels, depth + 1, found)
-  const any = level.next.get('+')
+  const any = next.get('+')
   if (any !== undefined) collect(any, levels, depth + 1, found)
 }

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { filterMatches } from '../../../src/base/topic-filter.ts'
-import { createMessageEmitter } from '../../../src/bus/embedded/message-emitter.ts'
-import { createTopicMatcher } from '../../../src/bus/embedded/topic-matcher.ts'
+import { filterMatches } from '../../src/base/topic-filter.ts'
+import { createMessageEmitter } from '../../src/bus/embedded/message-emitter.ts'
+import { createTopicMatcher } from '../../src/bus/topic-matcher.ts'
 
 const level = fc.constantFrom('a', 'b', '')
 const topic = fc

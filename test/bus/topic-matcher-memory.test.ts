@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTopicMatcher } from '../../../src/bus/embedded/topic-matcher.ts'
-import { collectGarbage } from '../../helpers/collect-garbage.ts'
+import { createTopicMatcher } from '../../src/bus/topic-matcher.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 
 /** Bytes: a fraction of what 200,000 topics or filters take. */
 const allowed = 6 * 1024 * 1024
