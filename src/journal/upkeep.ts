@@ -57,6 +57,7 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   let checkpointing: Promise<void> | undefined
   const closing = new AbortController()
   let splitting: Promise<void> | undefined
+  let rotating = false
   /** Those that were not cut to the end by the last run; the one that is written to ends first. */
   let mayBeCut = [...cuts.keys()].some((segment) => segment !== last)
 
@@ -97,7 +98,21 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
 
   function startSplit(): void {
     mayBeCut = false
-    if (cuts.size > 0) splitting ??= split().finally(() => (splitting = undefined))
+    if (cuts.size > 0) splitting ??= split().finally(splitHasEnded)
+  }
+
+  /** The next start would be as long as this one until somebody appends. */
+  function splitHasEnded(): void {
+    splitting = undefined
+    // What is on disk and not in the fold yet is about to be told.
+    const isTold = segments.at(-1)?.last === running.live.seq && !rotating
+    if (isTold && !closing.signal.aborted) checkpointIfDue()
+  }
+
+  function checkpointIfDue(): void {
+    const isDue =
+      running.live.seq - known.seq >= eventsBetween && file.written - known.written >= known.size && isCut()
+    if (isDue) checkpointing ??= checkpoint().finally(() => (checkpointing = undefined))
   }
 
   async function split(): Promise<void> {
@@ -116,12 +131,11 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
   return {
     committed() {
       if (mayBeCut) startSplit()
-      const enough =
-        running.live.seq - known.seq >= eventsBetween && file.written - known.written >= known.size && isCut()
-      if (enough) checkpointing ??= checkpoint().finally(() => (checkpointing = undefined))
+      checkpointIfDue()
     },
     rotationIsDue: () => (file.size ?? 0) >= largeEnough,
     async rotate() {
+      rotating = true
       try {
         const base = encodeBase(running.folded)
         await file.begin(base)
@@ -130,6 +144,8 @@ export function createUpkeep(settings: UpkeepSettings): Upkeep {
       } catch (error) {
         largeEnough = Math.ceil(Math.max(largeEnough, file.size ?? 0) * (1 + retryGrowth))
         told('A new segment of the journal could not be begun; the present one grows on', error)
+      } finally {
+        rotating = false
       }
     },
     async close() {

@@ -10,6 +10,7 @@ import { journalFileName, segmentName } from '../../src/journal/segments/segment
 import { configured, id, installation } from '../helpers/any-fact.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { type Everything, everythingOf, openTestJournal } from '../helpers/journal-stage.ts'
+import { writeLongJournal } from '../helpers/long-journal.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
 const started = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } } as const
@@ -139,6 +140,23 @@ test('a large segment that has ended is cut while the host runs, and one that th
   const believing = await openTestJournal(directory, options)
   context.after(() => believing.close())
   assert.deepEqual(believing.state.plugins.get(id)?.context.config, { lie: true })
+})
+
+test('when a journal of an older version has been cut, a checkpoint is left although nobody appends, should the host be killed', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await writeLongJournal(directory, 300, 7)
+  let isLeft = (): void => undefined
+  const left = new Promise<void>((resolve) => (isLeft = resolve))
+  const files = failingFileSystem((operation, path) => {
+    if (operation === 'rename' && path.endsWith(checkpointFileName)) isLeft()
+    return false
+  })
+  const journal = await openTestJournal(directory, { files, segmentBytes: 8_000 })
+  context.after(() => journal.close())
+  await appendOneByOne(journal, 1)
+  assert.ok(!(await readdir(directory)).includes(checkpointFileName))
+  await left
+  assert.ok((await endedIn(directory)).length > 3)
 })
 
 /** All that was there is there, and more after it. */
