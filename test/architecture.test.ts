@@ -119,6 +119,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'broker-limits.ts': [],
     'problems.ts': [],
     'inbox.ts': ['bus.ts'],
+    'pace.ts': ['bus.ts'],
     'topic-matcher.ts': [],
     'retained-inspection.ts': ['bus.ts'],
     listeners: ['broker-limits.ts'],

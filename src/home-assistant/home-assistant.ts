@@ -2,6 +2,7 @@ import { getOrInsert } from '../base/get-or-insert.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Clock, ScheduledCall } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
+import { createPace } from '../bus/pace.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -60,6 +61,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const cleanUps: (() => void)[] = []
   let pause: ScheduledCall | undefined
   let bornInPause = false
+  /** A newer one takes the place of one that is under way. */
+  let republications = 0
   let starting: Promise<void> | undefined
   let reconciled = false
   let closed = false
@@ -195,15 +198,22 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       schedule(announcement.event.plugin)
   }
 
-  function republish(): void {
-    for (const { topic, text } of published.all()) publish(topic, text)
+  /** As fast as the broker takes it: all devices of a large house are more than may wait. */
+  async function republish(): Promise<void> {
+    republications += 1
+    const own = republications
+    const pace = createPace(bus, () => closed || own !== republications)
+    for (const { topic, text } of published.all()) {
+      publish(topic, text)
+      if (pace.sent(text.length) && !(await pace.pause())) return
+    }
   }
 
   /** Home Assistant has started, and knows nothing. */
   function onBirth(): void {
     bornInPause = pause !== undefined
     if (bornInPause) return
-    republish()
+    void republish()
     pause = clock.schedule(birthPause, () => {
       pause = undefined
       if (bornInPause) onBirth()
@@ -244,7 +254,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   async function startAll(): Promise<void> {
     cleanUps.push(lifecycle.subscribe(follow))
     // The broker may have lost what it retained.
-    cleanUps.push(bus.onReconnect(republish))
+    cleanUps.push(bus.onReconnect(() => void republish()))
     // What is retained is looked at first: it need not be said again, and what is gone of it must be told.
     subscriptions.push(await bus.subscribe(`${prefix}/status`, onStatus))
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onRetained))

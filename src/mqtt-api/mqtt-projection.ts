@@ -1,12 +1,11 @@
-import { type Json, jsonText } from '../base/text/json.ts'
+import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { serializeJson } from '../base/text/serialized-json.ts'
 import type { Bus, PublishOptions, Sender } from '../bus/bus.ts'
-import type { ValueKind } from '../schema/worker/message-frames.ts'
 import { createTopics } from '../schema/names/topics.ts'
 import type { JournalEventView, PluginEventView } from '../schema/journal/journal-event.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { LifecyclePublisher } from './lifecycle-publisher.ts'
+import { createReconciler } from './reconciler.ts'
 import { createStaleTopics } from './stale-topics.ts'
 import { soleHost, type Responsibility } from './responsibility.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
@@ -223,47 +222,29 @@ export function createMqttProjection({
     publish(topics.safeMode, safeMode === null ? '' : JSON.stringify(safeMode), { retain: true })
   }
 
-  function publishAll(): void {
-    publishSafeMode()
-    for (const plugin of lifecycle.list()) {
-      if (!responsibility.isResponsibleFor(plugin.id)) continue
-      publishState(plugin.id, plugin, lifecycle.lastSeq)
-      const { values } = topicsOf(plugin.id)
-      const publishValue = (kind: ValueKind, id: string, value: Json): void =>
-        values.publish(kind, id, value === null ? undefined : serializeJson(value).bytes)
-      for (const [path, value] of Object.entries(lifecycle.objects(plugin.id)))
-        publishValue('object', path, value)
-      for (const { id, value } of lifecycle.sensors(plugin.id)) publishValue('sensor', id, value)
-      for (const { id, value } of lifecycle.controls(plugin.id)) publishValue('control', id, value)
-      // An event that is exposed has no state.
-      for (const { id, exposure, state } of lifecycle.exposures(plugin.id)) {
-        if (Object.keys(state).length > 0) publishValue('exposed', id, state)
-        if (exposure.component !== 'event') values.publishAvailability(id, exposure, state)
-      }
-    }
-  }
-
   function showState(plugin: string): Plugin['state'] | undefined {
     const status = lifecycle.status(plugin)
     if (status !== undefined) publishState(plugin, status, lifecycle.lastSeq)
     return status?.state
   }
 
-  async function reconcile(): Promise<void> {
-    publishAll()
-    await stale.clear()
-  }
+  const reconciler = createReconciler({
+    ...{ lifecycle, bus, responsibility, publishSafeMode, showState },
+    valuesOf: (plugin) => topicsOf(plugin).values,
+    clearStale: stale.clear,
+    closed: () => closed,
+  })
 
   async function startAll(): Promise<void> {
     cleanUps.push(
       bus.onReconnect(() => {
-        reconcile().catch((error: unknown) => {
+        reconciler.reconcile().catch((error: unknown) => {
           if (!closed) logger.error('MQTT could not be brought up to date', { reason: error })
         })
       }),
     )
     publisher?.start()
-    await reconcile()
+    await reconciler.reconcile()
   }
 
   return {

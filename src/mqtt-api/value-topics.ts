@@ -9,7 +9,10 @@ import type { Topics } from '../schema/names/topics.ts'
  * go when it is unloaded.
  */
 export interface ValueTopics {
-  /** `value`: JSON. Undefined: nobody knows one at present, which is told where one was known before. */
+  /**
+   * `value`: JSON. Undefined: nobody knows one at present, which is told where one was known before. Without a connection
+   * nothing is kept for the next one, after which all values are said anyway: it would take the place of what happened.
+   */
   publish(kind: ValueKind, id: string, value: Uint8Array | undefined): void
   /** The values of an exposure, and whether it is available if that has changed. */
   publishExposed(id: string, exposure: Exposure, state: SerializedJson): void
@@ -43,7 +46,7 @@ const availabilityIn = ({ available }: ExposedState): Uint8Array => (available =
 
 export function createValueTopics(
   plugin: string,
-  { bus, topics }: { bus: Pick<Bus, 'prepare'>; topics: Topics },
+  { bus, topics }: { bus: Pick<Bus, 'prepare' | 'connected'>; topics: Topics },
 ): ValueTopics {
   const topicsOf: Record<TopicKind, Map<string, ValueTopic>> = {
     object: new Map(),
@@ -75,17 +78,21 @@ export function createValueTopics(
     present.send(nothing, retained)
   }
 
+  function say({ send }: ValueTopic, value: Uint8Array): void {
+    if (bus.connected) send(value, retained)
+  }
+
   function sayAvailability(id: string, next: Uint8Array, isAgain: boolean): void {
     const present = topicsOf.availability.get(id) ?? add('availability', id)
     if (present.last === next && !isAgain) return
     present.last = next
-    present.send(next, retained)
+    say(present, next)
   }
 
   function publish(kind: ValueKind, id: string, value: Uint8Array | undefined): void {
     const present = topicsOf[kind].get(id)
-    if (value !== undefined) (present ?? add(kind, id)).send(value, retained)
-    else present?.send(nobodyKnows, retained)
+    if (value !== undefined) say(present ?? add(kind, id), value)
+    else if (present !== undefined) say(present, nobodyKnows)
   }
 
   return {

@@ -19,6 +19,8 @@ export interface StrictBroker {
   readonly connections: number
   /** From now on it takes everything. */
   relent(): void
+  /** Forgets what it has taken. */
+  forget(): void
   /** Ends all connections. */
   cut(): void
 }
@@ -70,6 +72,7 @@ export async function startStrictBroker(
     relent() {
       isStrict = false
     },
+    forget: () => topics.clear(),
     cut,
   }
 }

@@ -7,14 +7,17 @@ export const waitingMessagesLimit = 10_000
 /** Bytes of payload that may wait. */
 export const waitingBytesLimit = 32 * 1024 * 1024
 
-/** Messages that wait to be sent before those who publish are asked to wait: far from the first that is lost. */
-const backlogLimit = 2_000
+/** Messages, and bytes of them, that wait to be sent before those who publish are asked to wait: far from the first that is lost. */
+const backlogLimit = { messages: 2_000, bytes: 8 * 1024 * 1024 }
 
 /** Bytes of a packet beside topic and payload: type, length, length of the topic, message id, no properties. */
 const packetOverhead = 10
 
-/** Messages of QoS 0 that may be on their way to the socket, so that a slow one fills the queue that is bounded. */
-const writesLimit = 1_000
+/**
+ * Messages of QoS 0 that may be on their way to the socket, and bytes of their payloads after which no other goes, so that a
+ * slow one fills the queue that is bounded.
+ */
+const writesLimit = { messages: 1_000, bytes: 4 * 1024 * 1024 }
 
 export interface OutgoingMessage {
   topic: string
@@ -74,6 +77,8 @@ export function createOutgoingQueue(
   let waiting: Entry[] = []
   let waitingBytes = 0
   let sent = new Set<Entry>()
+  /** Bytes of payload of those with QoS 0. */
+  let writtenBytes = 0
   /** How many of those await an acknowledgement. */
   let handshakes = 0
   let transmitting = false
@@ -104,7 +109,8 @@ export function createOutgoingQueue(
     for (let entry = waiting[0]; entry !== undefined && connection === current; entry = waiting[0]) {
       const { message } = entry
       // The order counts more than speed: a full window holds back what needs none, too.
-      if (message.qos > 0 ? handshakes >= current.window : sent.size >= writesLimit) break
+      const isFull = sent.size >= writesLimit.messages || writtenBytes >= writesLimit.bytes
+      if (message.qos > 0 ? handshakes >= current.window : isFull) break
       const size = packetBytes(message)
       const admission = current.probe.admission(message, size)
       if (admission === undefined) break
@@ -121,11 +127,16 @@ export function createOutgoingQueue(
       current.probe.sent(message, size, admission, message.qos > 0)
       sent.add(entry)
       if (message.qos > 0) handshakes += 1
+      else writtenBytes += message.payload.length
       current.send(message, (error) => settle(current, entry, error))
     }
     transmitting = false
     if (connection === current) current.probe.ask()
-    if (waiting.length <= backlogLimit) release()
+    if (!isBehind()) release()
+  }
+
+  function isBehind(): boolean {
+    return waiting.length > backlogLimit.messages || waitingBytes > backlogLimit.bytes
   }
 
   function release(): void {
@@ -137,6 +148,7 @@ export function createOutgoingQueue(
     // An answer on an old connection, for what has been sent again on a new one, is none.
     if (connection !== current || !sent.delete(entry)) return
     if (entry.message.qos > 0) handshakes -= 1
+    else writtenBytes -= entry.message.payload.length
     current.probe.acknowledged(entry.message)
     if (error) refuse(entry, error)
     else finish(entry)
@@ -181,6 +193,7 @@ export function createOutgoingQueue(
         return entry.message.qos > 0
       })
       sent = new Set()
+      writtenBytes = 0
       handshakes = 0
       waiting = [...again, ...waiting]
       for (const { message } of again) waitingBytes += message.payload.length
@@ -192,7 +205,7 @@ export function createOutgoingQueue(
       return new Promise((resolve) => awaited.add({ rest, resolve }))
     },
     congested() {
-      if (connection === undefined || waiting.length <= backlogLimit) return undefined
+      if (connection === undefined || !isBehind()) return undefined
       return (caughtUp ??= createDeferred()).promise
     },
     get waiting() {

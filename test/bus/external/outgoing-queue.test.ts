@@ -263,6 +263,28 @@ test('Who publishes is asked to wait while more than two thousand messages do, a
   await cutOff
 })
 
+test('Of large messages no more than some megabytes are on their way to a socket that does not take them, and who publishes is asked to wait', () => {
+  const { queue, sent, send, finish } = setUp()
+  const mebi = 'x'.repeat(1024 * 1024)
+  queue.open(send, ask, 10)
+  for (let number = 1; number <= 6; number += 1) queue.push(message(String(number), 0, mebi))
+  assert.deepEqual(sent, ['1', '2', '3', '4'])
+  finish('1')
+  assert.deepEqual(sent.at(-1), '5')
+  // One that is to be acknowledged has a window of its own.
+  finish('2')
+  queue.push(message('acknowledged', 1, mebi))
+  assert.deepEqual(sent.slice(-2), ['6', 'acknowledged'])
+  for (let number = 7; number <= 14; number += 1) queue.push(message(String(number), 0, mebi))
+  assert.equal(queue.congested(), undefined)
+  queue.push(message('15', 0, '.'))
+  assert.notEqual(queue.congested(), undefined)
+  // What was written on a connection that is gone counts no more.
+  queue.pause()
+  queue.open(send, ask, 10)
+  assert.deepEqual(sent.slice(-5), ['acknowledged', '7', '8', '9', '10'])
+})
+
 test('What has left gives its room back', () => {
   const { queue, dropped, send, finish } = setUp()
   const half = 'x'.repeat(waitingBytesLimit / 2)
