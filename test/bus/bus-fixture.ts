@@ -79,17 +79,21 @@ export interface Collector<T> {
 
 function createCollector<T>(): Collector<T> & { push(item: T): void } {
   const all: T[] = []
-  const waiting: { count: number; resolve: (items: T[]) => void }[] = []
+  const waiting = new Set<{ count: number; resolve: (items: T[]) => void }>()
   return {
     all,
     push(item) {
       all.push(item)
-      for (const { count, resolve } of waiting) if (all.length >= count) resolve(all.slice(0, count))
+      for (const each of waiting) {
+        if (all.length < each.count) continue
+        waiting.delete(each)
+        each.resolve(all.slice(0, each.count))
+      }
     },
     take: (count) =>
       all.length >= count
         ? Promise.resolve(all.slice(0, count))
-        : new Promise((resolve) => waiting.push({ count, resolve })),
+        : new Promise((resolve) => void waiting.add({ count, resolve })),
   }
 }
 

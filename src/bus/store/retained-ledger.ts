@@ -18,10 +18,10 @@ const mebi = 1024 * 1024
 export const retainedLimits = {
   /** Of each plugin. */
   plugin: pluginRetainedLimits,
-  /** Of all clients of one address. */
-  address: { topics: 5_000, bytes: 32 * mebi },
+  /** Of all clients of one address. A gateway tells Home Assistant of a dozen things for each of its devices. */
+  address: { topics: 20_000, bytes: 32 * mebi },
   /** Of all clients together; more than a house has. */
-  clients: { topics: 10_000, bytes: 64 * mebi },
+  clients: { topics: 40_000, bytes: 64 * mebi },
 } as const satisfies Record<string, RetainedLimits>
 
 /** Who has retained what; what it is, is the broker's store's to keep. */
