@@ -284,6 +284,23 @@ test('a segment that is moved away while the host runs is told as one that was a
   }
 })
 
+test('segments whose directory is away for a while are not taken for moved away, and are read again when it is back', async (context) => {
+  const directory = await usedDirectory(context)
+  const journal = await openTestJournal(directory, small())
+  context.after(() => journal.close())
+  const whole = everythingOf(journal, keys)
+  const away = `${directory}-away`
+  // Gone as a whole, and a mount point without its disk.
+  for (const replace of [() => Promise.resolve(), () => mkdir(directory)]) {
+    await rename(directory, away)
+    await replace()
+    for (const plugin of [undefined, id]) assert.throws(() => readAll(journal, plugin), { code: 'ESTALE' })
+    await rm(directory, { recursive: true, force: true })
+    await rename(away, directory)
+    assert.deepEqual(everythingOf(journal, keys), whole)
+  }
+})
+
 test('a segment that cannot be read for a while is told so, and is not taken for one that was moved away', async (context) => {
   const directory = await usedDirectory(context)
   const journal = await openTestJournal(directory, small())

@@ -1,3 +1,5 @@
+import { existsSync } from 'node:fs'
+import { movedDirectory } from '../../base/files/held-directory.ts'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { decodeBase, type Segment, segmentOf } from './segment.ts'
@@ -31,12 +33,15 @@ export function createEventReader(
 ): EventReader {
   const firstHere = (): number => segments[0]?.first ?? 1
 
-  /** A segment whose file has been moved away meanwhile goes, with all before it. */
+  /** A segment whose file has been moved away meanwhile goes, with all before it. Where all are away, they may come back. */
   function present<T>(segment: Segment, task: () => T): T | undefined {
     try {
       return task()
     } catch (error) {
       if (systemErrorCode(error) !== 'ENOENT') throw error
+      const latest = segments.at(-1)
+      if (latest !== undefined && !existsSync(latest.path))
+        throw movedDirectory(`${latest.path} is not there, either`)
       segments.splice(0, segments.indexOf(segment) + 1)
       return undefined
     }
