@@ -1,7 +1,10 @@
+import { jsonText } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import { HistoryAnswer, HistoryQuery, StateAtAnswer } from '../../schema/api/api.ts'
-import { defineRoute, type Route } from '../route.ts'
+import type { JournalEventView } from '../../schema/journal/journal-event.ts'
+import { jsonList } from '../answers/json-list.ts'
+import { type Answer, defineRoute, type Route } from '../route.ts'
 import { pluginIdOf } from './plugin-route.ts'
 
 /** What has happened, and how things stood at any moment. */
@@ -18,7 +21,7 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
       async handle({ parameters, query }) {
         const plugin = pluginIdOf(lifecycle, parameters)
         if (lifecycle.history({ plugin, limit: 1 }).length === 0) await lifecycle.get(plugin)
-        return { body: { events: lifecycle.history({ plugin, ...query }) } }
+        return page(lifecycle.history({ plugin, ...query }))
       },
     }),
     defineRoute({
@@ -33,7 +36,7 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
         'Last-Seq': 'Number of the last event that is here',
       },
       handle: ({ query }) => ({
-        body: { events: lifecycle.history(query) },
+        ...page(lifecycle.history(query)),
         // For whoever wants the newest events first, and would else have to read all; and where they begin.
         headers: { 'First-Seq': String(lifecycle.firstSeq), 'Last-Seq': String(lifecycle.lastSeq) },
       }),
@@ -47,6 +50,15 @@ export function historyRoutes(lifecycle: LifecycleFacade): Route[] {
       handle: ({ parameters }) => ({ body: lifecycle.stateAt(sequenceNumber(parameters.seq ?? '')) }),
     }),
   ]
+}
+
+function page(events: readonly JournalEventView[]): Answer {
+  return { body: { events }, json: jsonList('events', textsOf(events)) }
+}
+
+/** One after the other: they may be of a megabyte each. */
+function* textsOf(events: readonly JournalEventView[]): Generator<string> {
+  for (const event of events) yield jsonText(event)
 }
 
 function sequenceNumber(text: string): number {
