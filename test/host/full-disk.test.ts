@@ -32,12 +32,16 @@ async function usedDirectory(context: TestContext): Promise<string> {
 }
 
 /** Begins a start on a disk that refuses; `refused` resolves with the host's address when it says so. */
-function beginStart(context: TestContext, directory: string, fails: (call: number) => false | DiskError) {
+function beginStart(
+  context: TestContext,
+  directory: string,
+  fails: (call: number, path: string) => false | DiskError,
+) {
   let call = 0
-  const files = failingFileSystem((operation) => {
+  const files = failingFileSystem((operation, path) => {
     if (!writes.has(operation)) return false
     call += 1
-    return fails(call)
+    return fails(call, path)
   })
   // The disk is tried again when the test says so.
   let held: (() => void)[] = []
@@ -170,6 +174,34 @@ test('a start that waits for room can be ended, and any other refusal ends it', 
     message: /reports an error; check it/,
   })
   assert.equal(await readFile(join(directory, '.host.json'), 'utf8'), before)
+})
+
+/** Begins a start that has written down that it is one, and waits for room for the edit; then there is room, which it does not know. */
+async function waitWithEdit(context: TestContext, directory: string) {
+  const disk = { full: true, writes: 0 }
+  // Each event is written, and that is looked at once more.
+  const start = beginStart(context, directory, (_, path) => {
+    if (!path.endsWith('.host.journal')) return false
+    disk.writes += 1
+    return disk.writes > 2 && disk.full && 'ENOSPC'
+  })
+  const base = await start.refused
+  disk.full = false
+  return { start, base }
+}
+
+/** The next start has the edit. */
+async function assertEdited(context: TestContext, directory: string): Promise<void> {
+  const host = await beginStart(context, directory, () => false).host
+  assert.equal(host.lifecycle.get('@fixtures/hello').config.name, 'edited')
+}
+
+test('a start that is ended while an edit waits for room leaves it to the next one', async (context) => {
+  const directory = await usedDirectory(context)
+  const { start } = await waitWithEdit(context, directory)
+  start.interrupt.abort()
+  await assert.rejects(start.host, StartInterrupted)
+  await assertEdited(context, directory)
 })
 
 test('a full disk is told from other refusals, also below another error', () => {

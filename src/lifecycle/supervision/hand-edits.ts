@@ -14,7 +14,10 @@ import { unknownVersion } from '../sources/missing-files.ts'
 
 /** What a person has changed in `.host.json` while the host was stopped. */
 
-/** Turns what a person changed in `.host.json` into facts. Throws when the disk refuses: the file is all there is of them. */
+/**
+ * Turns what a person changed in `.host.json` into facts. Throws when the disk refuses, or the start is ended: the file is all
+ * there is of them.
+ */
 export async function applyHandEdits(
   context: LifecycleContext,
   file: HostFile | undefined,
@@ -37,7 +40,8 @@ export async function applyHandEdits(
       await patiently(() => journal.append(facts, 'file'))
       logger.info('Took over a change made in .host.json', { change: edit.kind, ...editSubject(edit) })
     } catch (error) {
-      if (error instanceof Problem && error.code === 'storage_full') throw error
+      // Anything else than a machine that refuses it: the next start has it in the file still.
+      if (!(error instanceof Problem) || error.code !== 'invalid_transition') throw error
       logger.warn('A change made in .host.json could not be taken over', {
         change: edit.kind,
         ...editSubject(edit),
