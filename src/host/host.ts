@@ -212,6 +212,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (member === undefined)
       await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
     await lifecycle.prepare(file, patiently)
+    snapshots.start()
     await snapshots.flush()
     await projection.start()
     // In a fleet the host's own life is told by its session.

@@ -24,16 +24,18 @@ export function openTestJournal(directory: string, options: Partial<JournalSetti
   })
 }
 
-/** What writes the snapshots, of an empty state unless another one is given. */
+/** What writes the snapshots, and has begun to, of an empty state unless another one is given. */
 export function createTestSnapshots(
   directory: string,
   options: Partial<Parameters<typeof createSnapshotWriter>[0]> = {},
 ): SnapshotWriter {
-  return createSnapshotWriter({
+  const snapshots = createSnapshotWriter({
     ...{ directory, files: systemFileSystem, clock: createManualClock(), logger: silentLogger },
     ...{ kept: undefined, state: initialState },
     ...options,
   })
+  snapshots.start()
+  return snapshots
 }
 
 /** A state without the machines' inner parts, for comparison. */

@@ -9,6 +9,7 @@ import { StartInterrupted } from '../../src/host/interrupted-start.ts'
 import { diskRetryDelays } from '../../src/base/files/disk-retry-delays.ts'
 import { isDiskFull } from '../../src/host/patient-start.ts'
 import { type DiskError, failingFileSystem, type FileOperation } from '../helpers/failing-file-system.ts'
+import { standardFixtures, writeFixtureRepository } from '../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 import { hostVersion, startTestHost, testSettings } from '../helpers/test-host.ts'
 
@@ -199,6 +200,20 @@ async function assertEdited(context: TestContext, directory: string): Promise<vo
 test('a start that is ended while an edit waits for room leaves it to the next one', async (context) => {
   const directory = await usedDirectory(context)
   const { start } = await waitWithEdit(context, directory)
+  start.interrupt.abort()
+  await assert.rejects(start.host, StartInterrupted)
+  await assertEdited(context, directory)
+})
+
+test('who looks at repositories while an edit waits for room does not have it lost', async (context) => {
+  const directory = await usedDirectory(context)
+  const { start, base } = await waitWithEdit(context, directory)
+  // Whose a namespace is can be written down.
+  const { repositories } = JSON.parse(await readFile(join(directory, '.host.json'), 'utf8'))
+  await writeFixtureRepository(repositories[0].url, standardFixtures, 'others')
+  assert.equal((await ask(base, '/api/catalog')).status, 200)
+  const history = (await (await fetch(`${base}/api/history`)).json()) as { events: { type: string }[] }
+  assert.equal(history.events.at(-1)?.type, 'NamespaceClaimed')
   start.interrupt.abort()
   await assert.rejects(start.host, StartInterrupted)
   await assertEdited(context, directory)

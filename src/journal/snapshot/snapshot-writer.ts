@@ -25,6 +25,8 @@ const longestDelay = 60_000
 const cacheDelay = 1_000
 
 export interface SnapshotWriter {
+  /** The journal has all that a person has changed in the file: until then the file stays as it is, whoever flushes. */
+  start(): void
   /**
    * Resolves when a snapshot that has the present state is on disk; at once, when it is only to help with the next start: then
    * it is written some time later, or by `close`. Never rejects: the journal has every
@@ -92,6 +94,7 @@ export function createSnapshotWriter(settings: {
   let retry: ScheduledCall | undefined
   let due: ScheduledCall | undefined
   let delay = snapshotRetryDelay
+  let started = false
   let closed = false
   /** Commands that want a snapshot when they are done, and tasks that have not ended. */
   let commands = 0
@@ -100,8 +103,7 @@ export function createSnapshotWriter(settings: {
   let prepared: string | undefined
   const unfollow = onWriting?.(prepare)
   const stopListening = refused?.subscribe(() => {
-    // Before the first one the file may have what a person has changed, and the journal does not have yet.
-    if (writtenSeq === -1) return
+    if (!started) return
     writtenSeq = -1
     tryLater()
   })
@@ -190,6 +192,7 @@ export function createSnapshotWriter(settings: {
   }
 
   function writeNow(): Promise<void> {
+    if (!started) return Promise.resolve()
     // One that has not begun has the state of everybody who asks until it does.
     if (waiting !== undefined) return waiting
     waiting = enqueue(() => {
@@ -202,6 +205,9 @@ export function createSnapshotWriter(settings: {
   const flush = (): Promise<void> => (isCache && !closed ? writeSoon() : writeNow())
 
   return {
+    start() {
+      started = true
+    },
     flush,
     async include(command) {
       commands += 1

@@ -135,6 +135,7 @@ async function build(settings: MembershipSettings): Promise<Left> {
       state: () => journal.state,
       eventId: (seq) => journal.eventId(seq),
     })
+    snapshots.start()
     await snapshots.flush()
     await snapshots.close()
     if (snapshots.failure !== undefined) throw new Error(snapshots.failure)

@@ -148,6 +148,7 @@ function readOnly(journal: Journal, refusal: Problem): Journal {
 }
 
 const unwritten: SnapshotWriter = {
+  start: () => undefined,
   flush: () => Promise.resolve(),
   include: (command) => command(),
   failure: undefined,
