@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { quoted } from '../base/text/cut-text.ts'
 import { isJsonObject, type Json, jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
@@ -21,6 +22,9 @@ import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
 const pendingRequestsLimit = 1_000
+
+/** Characters of a transaction that the journal and each of its checkpoints get as they are; of a longer one they get a hash. */
+const writtenTransaction = 255
 
 /** What is published on `R/response/<verb>`. */
 export interface MqttResponse {
@@ -78,6 +82,11 @@ export function readRequest(payload: Uint8Array): ReadRequest {
     )
   }
   return { members: parsed.value, repeated: parsed.repeated }
+}
+
+function nameOf(transaction: unknown): string {
+  const text = JSON.stringify(transaction)
+  return text.length > writtenTransaction ? createHash('sha256').update(text).digest('hex') : text
 }
 
 function installation({ plugin, fullId, ...more }: MqttRequest<'install'>) {
@@ -142,9 +151,10 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   /** Of a fleet: after a fail-over the same request may come to another host. What was done is not done again. */
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
-    if (responsibility === undefined || transaction === undefined || verb === 'list')
+    // Null says the same as leaving it out.
+    if (responsibility === undefined || transaction === undefined || transaction === null || verb === 'list')
       return carryOut(lifecycle, verb, body, { by: 'mqtt' })
-    const requestKey = `mqtt ${verb} ${JSON.stringify(transaction)}`
+    const requestKey = `mqtt ${verb} ${nameOf(transaction)}`
     const known = lifecycle.recallRequest(requestKey)
     if (known === undefined) return carryOut(lifecycle, verb, body, { by: 'mqtt', requestKey })
     return verb === 'uninstall' ? { id: known.plugin, state: 'uninstalled' } : lifecycle.get(known.plugin)

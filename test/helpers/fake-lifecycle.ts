@@ -86,6 +86,7 @@ export function createFakeLifecycle(plugins: Map<string, FakePlugin>) {
     get: (id) => find(id).plugin,
     status: (id) => plugins.get(id)?.plugin,
     isIntact: () => true,
+    recallRequest: () => undefined,
     async install(request, context) {
       calls.push(['install', request, context])
       return pluginNamed(request.fullId, { state: 'installed', enabled: false })

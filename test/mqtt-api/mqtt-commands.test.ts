@@ -1,16 +1,22 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createMqttCommands } from '../../src/mqtt-api/mqtt-commands.ts'
+import { createMqttCommands, type MqttCommandsSettings } from '../../src/mqtt-api/mqtt-commands.ts'
+import { soleHost } from '../../src/mqtt-api/responsibility.ts'
 import { collect, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
+import type { CommandContext } from '../../src/lifecycle/lifecycle.ts'
 import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
 const clock = '@starter/clock'
 
-async function start(t: TestContext, plugin: Omit<FakePlugin, 'plugin'> = {}) {
+async function start(
+  t: TestContext,
+  plugin: Omit<FakePlugin, 'plugin'> = {},
+  options: Partial<MqttCommandsSettings> = {},
+) {
   const logger = createRecordingLogger()
   const bus = await startBus(t)
   const fake = createFakeLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
-  const commands = createMqttCommands({ lifecycle: fake.lifecycle, bus, root: 'host', logger })
+  const commands = createMqttCommands({ lifecycle: fake.lifecycle, bus, root: 'host', logger, ...options })
   t.after(() => commands.close())
   const client = await connect(t, bus.url)
   const received = collect(client)
@@ -118,6 +124,35 @@ test('What cannot be done is answered with a problem document, each', async (t) 
     }
   }
   assert.deepEqual(calls, [])
+})
+
+test('In a fleet a transaction is written down shortly, however long it is, and none where it is null', async (t) => {
+  const { client, received, calls, commands } = await start(t, {}, { responsibility: soleHost })
+  await commands.start()
+  const long = 'x'.repeat(100_000)
+  const transactions = [1, 'a', { a: 1 }, null, undefined, long, `${long}y`]
+  for (const transaction of transactions)
+    client.publish('host/request/reload', JSON.stringify({ plugin: clock, transaction }), { qos: 1 })
+  const answers = await received.take(transactions.length)
+  assert.deepEqual(
+    answers.map(({ text }) => JSON.parse(text)),
+    transactions.map((transaction) => ({
+      status: 'ok',
+      data: pluginNamed(clock),
+      ...(transaction === undefined ? {} : { transaction }),
+    })),
+  )
+  const keys = calls.map(([, , context]) => (context as CommandContext).requestKey)
+  assert.deepEqual(keys.slice(0, 5), [
+    'mqtt reload 1',
+    'mqtt reload "a"',
+    'mqtt reload {"a":1}',
+    undefined,
+    undefined,
+  ])
+  const [one = '', other = ''] = keys.slice(5)
+  assert.notEqual(one, other)
+  assert.ok(one.length < 256 && other.length < 256, `${one.length} ${other.length}`)
 })
 
 test('The transaction comes back with an error too, whatever it is', async (t) => {
