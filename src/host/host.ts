@@ -39,7 +39,7 @@ import { refuseWhenInterrupted } from './interrupted-start.ts'
 import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
-import { createPatiently } from './patient-start.ts'
+import { createPatiently, writeOverEdits } from './patient-start.ts'
 import { createReadiness, watchDirectory } from './readiness.ts'
 import {
   asStartError,
@@ -211,9 +211,10 @@ export async function createHost(options: HostOptions): Promise<Host> {
     projection.follow()
     if (member === undefined)
       await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
-    await lifecycle.prepare(file, patiently)
+    const isEdited = await lifecycle.prepare(file, patiently)
     snapshots.start()
-    await snapshots.flush()
+    if (isEdited) await writeOverEdits(snapshots, patiently)
+    else await snapshots.flush()
     await projection.start()
     // In a fleet the host's own life is told by its session.
     const end = member === undefined ? createEndFacts(lifecycle, logger) : noEndFacts

@@ -4,6 +4,7 @@ import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { diskRetryDelay } from '../base/files/disk-retry-delays.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
+import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
 import type { Readiness } from './readiness.ts'
@@ -49,6 +50,22 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
       }
     }
   }
+}
+
+/**
+ * Writes `.host.json` for the first time since a person has changed it. As long as it stands there, the next start takes the
+ * changes over once more, and over what was changed since: so nothing is before there is room for it. Other refusals are told,
+ * and keep nobody waiting.
+ */
+export async function writeOverEdits(
+  snapshots: Pick<SnapshotWriter, 'write'>,
+  patiently: Patiently,
+): Promise<void> {
+  await patiently(() =>
+    snapshots.write().catch((error: unknown) => {
+      if (isDiskFull(error)) throw error
+    }),
+  )
 }
 
 /** What goes by itself when somebody makes room. Everything else needs a person, and often another start. */

@@ -219,6 +219,29 @@ test('who looks at repositories while an edit waits for room does not have it lo
   await assertEdited(context, directory)
 })
 
+test('an edit is not taken over a second time, over what was changed since: nothing is changed before there is room for the file without it', async (context) => {
+  const directory = await usedDirectory(context)
+  const disk = { full: true }
+  const start = beginStart(
+    context,
+    directory,
+    (_, path) => disk.full && path.includes('.host.json') && 'ENOSPC',
+  )
+  const base = await Promise.race([start.refused, start.host.then(({ http }) => http)])
+  const change = () => ask(base, '/api/plugins/hello/config', { config: { name: 'after' } })
+  const { status, body } = await change()
+  assert.deepEqual([status, body.code], [507, 'storage_full'])
+  disk.full = false
+  start.tryAgain()
+  const host = await start.host
+  assert.equal(host.lifecycle.get('@fixtures/hello').config.name, 'edited')
+  assert.equal((await change()).status, 200)
+  disk.full = true
+  await host.close()
+  const next = await beginStart(context, directory, () => false).host
+  assert.equal(next.lifecycle.get('@fixtures/hello').config.name, 'after')
+})
+
 test('a full disk is told from other refusals, also below another error', () => {
   const cases: [unknown, boolean][] = [
     [Object.assign(new Error('no'), { code: 'ENOSPC' }), true],

@@ -33,6 +33,8 @@ export interface SnapshotWriter {
    * fact, so a snapshot that cannot be written is logged and tried again, at the next change or by itself.
    */
   flush(): Promise<void>
+  /** As `flush`; rejects with what the disk says, which is logged and tried again all the same. */
+  write(): Promise<void>
   /**
    * Runs a command, and flushes. While the disk takes the last fact of one that has no other beside it, the snapshot that has the fact is
    * written, too: then it only needs its name.
@@ -87,7 +89,7 @@ export function createSnapshotWriter(settings: {
   const path = join(directory, snapshotFileName)
   const kept = withoutFold(found)
   let writtenSeq = -1
-  let failure: string | undefined
+  let failure: { reason: string; error: unknown } | undefined
   let running: Promise<void> = Promise.resolve()
   /** The one that begins when what runs is over. */
   let waiting: Promise<void> | undefined
@@ -163,7 +165,7 @@ export function createSnapshotWriter(settings: {
       retry?.cancel()
       retry = undefined
     } catch (error) {
-      failure = storageFault(error) ?? messageOf(error)
+      failure = { reason: storageFault(error) ?? messageOf(error), error }
       const level = isRetry ? 'debug' : 'error'
       logger[level]('The snapshot could not be written; the journal still has everything', {
         path,
@@ -209,6 +211,10 @@ export function createSnapshotWriter(settings: {
       started = true
     },
     flush,
+    async write() {
+      await flush()
+      if (failure !== undefined) throw failure.error
+    },
     async include(command) {
       commands += 1
       try {
@@ -221,7 +227,7 @@ export function createSnapshotWriter(settings: {
       }
     },
     get failure() {
-      return failure
+      return failure?.reason
     },
     idle: () => running,
     close() {

@@ -16,18 +16,18 @@ import { unknownVersion } from '../sources/missing-files.ts'
 
 /**
  * Turns what a person changed in `.host.json` into facts. Throws when the disk refuses, or the start is ended: the file is all
- * there is of them.
+ * there is of them. Answers whether there were any.
  */
 export async function applyHandEdits(
   context: LifecycleContext,
   file: HostFile | undefined,
   patiently: Patiently,
-): Promise<void> {
-  if (file === undefined) return
+): Promise<boolean> {
+  if (file === undefined) return false
   const { journal, logger } = context
   if (context.sharedFiles !== undefined) {
     warnOfIgnoredEdits(context, file)
-    return
+    return false
   }
   const seq = file.journal?.seq
   const writtenAt = seq === undefined || seq > journal.live.seq ? journal.state : journal.stateAt(seq)
@@ -49,6 +49,7 @@ export async function applyHandEdits(
       })
     }
   }
+  return edits.length > 0
 }
 
 /** In a fleet the file is a copy: what counts is in the journal that all hosts share. */

@@ -23,8 +23,8 @@ export interface StartAndStop {
   startWorkers(): Promise<void>
   /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
   readManifests(): Promise<void>
-  /** Recovers from a crash and takes over what a person changed in `.host.json`. */
-  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<void>
+  /** Recovers from a crash and takes over what a person changed in `.host.json`. Answers whether anything was. */
+  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<boolean>
   /** Loads every enabled plugin, unless the host is in safe mode. */
   start(): Promise<void>
   /** The same in any case. */
@@ -88,12 +88,13 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
       // Before anything is written: they say which values are secret.
       await readManifests()
       const known = new Set(installedIds())
-      await applyHandEdits(context, file, patiently)
+      const isEdited = await applyHandEdits(context, file, patiently)
       await Promise.all(
         installedIds()
           .filter((id) => !known.has(id))
           .map(manifests.refresh),
       )
+      return isEdited
     },
     async start() {
       await clearRetainedOfRemoved()

@@ -150,6 +150,7 @@ function readOnly(journal: Journal, refusal: Problem): Journal {
 const unwritten: SnapshotWriter = {
   start: () => undefined,
   flush: () => Promise.resolve(),
+  write: () => Promise.resolve(),
   include: (command) => command(),
   failure: undefined,
   idle: () => Promise.resolve(),
