@@ -83,14 +83,28 @@ export async function recordReady({
 export interface EndFacts {
   /** Only the first call counts. `failed`: the start came to nothing. */
   stopping(failed: boolean): Promise<void>
+  /** The same. */
   stopped(): Promise<void>
+  /** Both, unless they were said: of a start that was written down, and that somebody has ended while it waited for room. */
+  interrupted(): Promise<void>
 }
 
 /** Of a host whose end is told otherwise. */
-export const noEndFacts: EndFacts = { stopping: async () => undefined, stopped: async () => undefined }
+export const noEndFacts: EndFacts = {
+  stopping: async () => undefined,
+  stopped: async () => undefined,
+  interrupted: async () => undefined,
+}
 
-export function createEndFacts(lifecycle: RunningLifecycle, logger: Logger): EndFacts {
-  let said: Promise<void> | undefined
+/** To be made before the start is written down. */
+export function createEndFacts({
+  journal,
+  lifecycle,
+  logger,
+}: Pick<StartFacts, 'journal' | 'lifecycle' | 'logger'>): EndFacts {
+  const { seq } = journal.live
+  let stopping: Promise<void> | undefined
+  let stopped: Promise<void> | undefined
   async function record(fact: Parameters<RunningLifecycle['record']>[0][number]): Promise<void> {
     try {
       await lifecycle.record([fact], 'shutdown')
@@ -98,9 +112,16 @@ export function createEndFacts(lifecycle: RunningLifecycle, logger: Logger): End
       logger.error('The end of the host could not be written down', { error })
     }
   }
-  return {
+  const end: EndFacts = {
     stopping: (failed) =>
-      (said ??= record({ type: 'HostStopping', plugin: null, data: failed ? { failed: true } : {} })),
-    stopped: () => record({ type: 'HostStopped', plugin: null, data: {} }),
+      (stopping ??= record({ type: 'HostStopping', plugin: null, data: failed ? { failed: true } : {} })),
+    stopped: () => (stopped ??= record({ type: 'HostStopped', plugin: null, data: {} })),
+    async interrupted() {
+      const { live } = journal
+      if (live.seq === seq || live.host.value !== 'starting') return
+      await end.stopping(false)
+      await end.stopped()
+    },
   }
+  return end
 }

@@ -209,6 +209,9 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const projection = createMqttProjection({ lifecycle, bus, root, logger, publisher, ...responsibility })
     scope.add(() => projection.close())
     projection.follow()
+    // In a fleet the host's own life is told by its session.
+    const end = member === undefined ? createEndFacts({ journal, lifecycle, logger }) : noEndFacts
+    scope.add(() => (interrupt?.aborted === true ? end.interrupted() : undefined))
     if (member === undefined)
       await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
     const isEdited = await lifecycle.prepare(file, patiently)
@@ -216,8 +219,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
     if (isEdited) await writeOverEdits(snapshots, patiently)
     else await snapshots.flush()
     await projection.start()
-    // In a fleet the host's own life is told by its session.
-    const end = member === undefined ? createEndFacts(lifecycle, logger) : noEndFacts
     scope.add(async () => {
       readiness.hinder('stopping')
       await end.stopping(failed)

@@ -205,6 +205,19 @@ test('a start that is ended while an edit waits for room leaves it to the next o
   await assertEdited(context, directory)
 })
 
+test('starts that are ended while they wait for room are none that came to nothing', async (context) => {
+  const directory = await usedDirectory(context)
+  for (let starts = 1; starts <= 3; starts += 1) {
+    const { start } = await waitWithEdit(context, directory)
+    start.interrupt.abort()
+    await assert.rejects(start.host, StartInterrupted)
+  }
+  const { lifecycle } = await beginStart(context, directory, () => false).host
+  assert.equal(lifecycle.safeMode, null)
+  const ends = lifecycle.history({ limit: 1_000 }).filter(({ type }) => type === 'HostStopped')
+  assert.equal(ends.length, 4)
+})
+
 test('who looks at repositories while an edit waits for room does not have it lost', async (context) => {
   const directory = await usedDirectory(context)
   const { start, base } = await waitWithEdit(context, directory)
