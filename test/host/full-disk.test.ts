@@ -37,6 +37,7 @@ function beginStart(
   context: TestContext,
   directory: string,
   fails: (call: number, path: string) => false | DiskError,
+  warn: (message: string) => void = () => undefined,
 ) {
   let call = 0
   const files = failingFileSystem((operation, path) => {
@@ -63,6 +64,7 @@ function beginStart(
     settings: testSettings(directory),
     logger: {
       ...silentLogger,
+      warn,
       error(_message, fields) {
         if (typeof fields?.http === 'string') told(fields.http)
       },
@@ -216,6 +218,48 @@ test('starts that are ended while they wait for room are none that came to nothi
   assert.equal(lifecycle.safeMode, null)
   const ends = lifecycle.history({ limit: 1_000 }).filter(({ type }) => type === 'HostStopped')
   assert.equal(ends.length, 4)
+})
+
+test('a start that is ended between an edit and the file without it leaves the next one nothing to do', async (context) => {
+  const directory = await usedDirectory(context)
+  const path = join(directory, '.host.json')
+  const file = JSON.parse(await readFile(path, 'utf8'))
+  file.repositories = [{ name: 'others', url: file.repositories[0].url }]
+  Object.assign(file.plugins.installed[0], { enabled: false, limits: { memory: 64 } })
+  const added = { id: '@fixtures/demo', repository: 'others', enabled: true, limits: { memory: 32 } }
+  file.plugins.installed.push(added)
+  await writeFile(path, JSON.stringify(file))
+  const start = beginStart(context, directory, (_, place) => place.includes('.host.json') && 'ENOSPC')
+  await start.refused
+  start.interrupt.abort()
+  await assert.rejects(start.host, StartInterrupted)
+
+  const warnings: string[] = []
+  const next = beginStart(
+    context,
+    directory,
+    () => false,
+    (message) => warnings.push(message),
+  )
+  const { lifecycle } = await next.host
+  const ofFile = lifecycle
+    .history({ after: file.journal.seq, limit: 1_000 })
+    .filter(({ by }) => by === 'file')
+  assert.deepEqual(ofFile.map(({ type }) => type).sort(), [
+    'PluginConfigured',
+    'PluginDisabled',
+    'PluginEnabled',
+    'PluginInstallRequested',
+    'PluginInstalled',
+    'PluginLimitsChanged',
+    'PluginLimitsChanged',
+    'RepositoryAdded',
+    'RepositoryRemoved',
+  ])
+  assert.deepEqual(
+    warnings.filter((text) => text.includes('.host.json')),
+    [],
+  )
 })
 
 test('who looks at repositories while an edit waits for room does not have it lost', async (context) => {

@@ -2,12 +2,13 @@ import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
 import { initialState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { type HandEdit, handEdits, snapshotOf } from '../../journal/snapshot/snapshot.ts'
+import type { RepositorySettings } from '../../repository/repository.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Fact } from '../../schema/journal/journal-event.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
-import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { configuredRepositories, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { openConfig, restoreConfig } from '../installing/restore-config.ts'
 import type { Patiently } from './start-and-stop.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
@@ -70,11 +71,19 @@ function editSubject(edit: HandEdit): { plugin?: string; repository?: string } {
   return { plugin: edit.kind === 'pluginAdded' ? edit.entry.id : edit.id }
 }
 
+/** None where it is so already: a start may have ended before it had written the file anew. */
 async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<Fact[]> {
+  const repositoryNamed = (wanted: string): RepositorySettings | undefined =>
+    configuredRepositories(context).find(({ name }) => name === wanted)
   switch (edit.kind) {
-    case 'repositoryAdded':
+    case 'repositoryAdded': {
+      const { name, url, publicKey } = edit.repository
+      const present = repositoryNamed(name)
+      if (present?.url === url && present.publicKey === publicKey) return []
       return [{ type: 'RepositoryAdded', plugin: null, data: edit.repository }]
+    }
     case 'repositoryRemoved':
+      if (repositoryNamed(edit.name) === undefined) return []
       return [{ type: 'RepositoryRemoved', plugin: null, data: { name: edit.name } }]
     case 'pluginRemoved':
       if (!isInstalled(stateOf(snapshotOfPlugin(context, edit.id)))) return []
@@ -84,16 +93,16 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
     case 'limited':
       return factsOfLimits(context, edit.id, edit.limits)
     case 'enabled':
-      return edit.enabled
-        ? [enabledFact(context, edit.id)]
-        : [{ type: 'PluginDisabled', plugin: edit.id, data: {} }]
+      return factsOfSwitch(context, edit.id, edit.enabled)
     case 'pluginAdded':
       return factsOfAddedPlugin(context, edit.entry)
   }
 }
 
-function enabledFact(context: LifecycleContext, id: string): Fact {
-  return { type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }
+function factsOfSwitch(context: LifecycleContext, id: string, enabled: boolean): Fact[] {
+  if (snapshotOfPlugin(context, id).context.enabled === enabled) return []
+  if (!enabled) return [{ type: 'PluginDisabled', plugin: id, data: {} }]
+  return [{ type: 'PluginEnabled', plugin: id, data: isSafeMode(context) ? { deferred: true } : {} }]
 }
 
 /** Whoever has copied the configuration from the API, or from an export, has placeholders in place of secrets. */
@@ -105,11 +114,12 @@ function factsOfConfig(context: LifecycleContext, id: string, written: Config): 
   return [{ type: 'PluginConfigured', plugin: id, data: { config } }]
 }
 
-function factsOfLimits({ logger }: LifecycleContext, id: string, limits: Record<string, unknown>): Fact[] {
+function factsOfLimits(context: LifecycleContext, id: string, limits: Record<string, unknown>): Fact[] {
   const { chosen, errors } = readChosenLimits(limits, '/limits')
-  if (errors.length === 0) return [{ type: 'PluginLimitsChanged', plugin: id, data: { limits: chosen } }]
-  logger.warn('Limits in .host.json were not taken over', { plugin: id, errors })
-  return []
+  if (errors.length > 0)
+    context.logger.warn('Limits in .host.json were not taken over', { plugin: id, errors })
+  if (errors.length > 0 || isDeepStrictEqual(chosen, snapshotOfPlugin(context, id).context.limits)) return []
+  return [{ type: 'PluginLimitsChanged', plugin: id, data: { limits: chosen } }]
 }
 
 async function factsOfAddedPlugin(
@@ -142,6 +152,6 @@ async function factsOfAddedPlugin(
       facts.push({ type: 'PluginConfigured', plugin: id, data: { config: open.config } })
   }
   if (Object.keys(limits).length > 0) facts.push(...factsOfLimits(context, id, limits))
-  if (enabled) facts.push(enabledFact(context, id))
+  if (enabled) facts.push(...factsOfSwitch(context, id, true))
   return facts
 }
