@@ -1,9 +1,11 @@
+import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { identifierOf } from '../schema/names/identifier.ts'
 import type { ToldNames } from '../schema/files/told-names.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
+import { createBirths } from './births.ts'
 
 export interface FormerDeviceRemovalSettings {
   lifecycle: Lifecycle
@@ -13,6 +15,7 @@ export interface FormerDeviceRemovalSettings {
   present: ToldNames
   /** Home Assistant is there, and has heard of all devices that are known. */
   heard: () => void
+  clock: Pick<Clock, 'schedule'>
   logger: Logger
 }
 
@@ -28,13 +31,14 @@ export interface FormerDeviceRemoval {
 }
 
 export function createFormerDeviceRemoval(settings: FormerDeviceRemovalSettings): FormerDeviceRemoval {
-  const { lifecycle, bus, former, present, heard, logger } = settings
+  const { lifecycle, bus, former, present, heard, clock, logger } = settings
   const said = new Set<string>()
   const subscriptions: BusSubscription[] = []
   let unsubscribe = (): void => undefined
   /** What others have retained: a copy of this host with its former id, say. */
   let taken = new Set<string>()
   let closed = false
+  const births = createBirths(clock, sayAgain)
 
   function say(topic: string): void {
     if (taken.has(topic)) return
@@ -79,15 +83,12 @@ export function createFormerDeviceRemoval(settings: FormerDeviceRemovalSettings)
       }
       const prefixes = [...former.map(({ prefix }) => prefix), present.prefix]
       for (const prefix of new Set(prefixes.filter((one) => one !== ''))) {
-        subscriptions.push(
-          await bus.subscribe(`${prefix}/status`, ({ payload, retained }) => {
-            if (!closed && !retained && Buffer.from(payload).toString().trim() === 'online') sayAgain()
-          }),
-        )
+        subscriptions.push(await bus.subscribe(`${prefix}/status`, births.take))
       }
     },
     async close() {
       closed = true
+      births.close()
       unsubscribe()
       await Promise.all(subscriptions.map((subscription) => subscription.close()))
     },

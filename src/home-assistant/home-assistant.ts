@@ -1,11 +1,12 @@
 import { getOrInsert } from '../base/get-or-insert.ts'
 import type { Logger } from '../base/log/log.ts'
-import type { Clock, ScheduledCall } from '../base/time/clock.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createPace } from '../bus/pace.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
+import { createBirths } from './births.ts'
 import { discoveryOf, removalOf, viaFirst } from './discovery-payload.ts'
 import { createPublishedDevices, keyOf } from './published-devices.ts'
 import { readDevice } from './read-device.ts'
@@ -47,9 +48,6 @@ export interface HomeAssistant {
   close(): Promise<void>
 }
 
-/** Milliseconds until all is said once more: anybody may say that Home Assistant has started, without end. */
-const birthPause = 5_000
-
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
   const { lifecycle, bus, root, prefix, hostId, hostVersion, clock, logger, responsibility } = settings
   const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
@@ -59,8 +57,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const leftOut = new Map<string, Set<string>>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
-  let pause: ScheduledCall | undefined
-  let bornInPause = false
+  const births = createBirths(clock, () => void republish())
   /** A newer one takes the place of one that is under way. */
   let republications = 0
   let starting: Promise<void> | undefined
@@ -209,22 +206,6 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
   }
 
-  /** Home Assistant has started, and knows nothing. */
-  function onBirth(): void {
-    bornInPause = pause !== undefined
-    if (bornInPause) return
-    void republish()
-    pause = clock.schedule(birthPause, () => {
-      pause = undefined
-      if (bornInPause) onBirth()
-    })
-  }
-
-  /** A retained birth message is old news. */
-  function onStatus({ payload, retained }: BusMessage): void {
-    if (!closed && !retained && Buffer.from(payload).toString().trim() === 'online') onBirth()
-  }
-
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
     if (responsibility !== undefined) published.forgetForeign(topic)
@@ -256,7 +237,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     // The broker may have lost what it retained.
     cleanUps.push(bus.onReconnect(() => void republish()))
     // What is retained is looked at first: it need not be said again, and what is gone of it must be told.
-    subscriptions.push(await bus.subscribe(`${prefix}/status`, onStatus))
+    subscriptions.push(await bus.subscribe(`${prefix}/status`, births.take))
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onRetained))
     reconciled = true
     for (const { id } of lifecycle.list()) reconcile(id)
@@ -275,7 +256,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     async close() {
       if (closed) return
       closed = true
-      pause?.cancel()
+      births.close()
       for (const cleanUp of cleanUps.splice(0)) cleanUp()
       await starting?.catch(() => undefined)
       await Promise.all(subscriptions.map((subscription) => subscription.close()))

@@ -186,7 +186,9 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     if (bus.kind !== 'embedded') return
     for (const names of cleared) if (formerDevices(names, present) !== undefined) unsaid.add(names)
     if (unsaid.size === 0) return
-    farewell = createFormerDeviceRemoval({ lifecycle, bus, former: [...unsaid], present, heard, logger })
+    farewell = createFormerDeviceRemoval({
+      ...{ lifecycle, bus, former: [...unsaid], present, heard, clock, logger },
+    })
     await farewell.start()
   }
 

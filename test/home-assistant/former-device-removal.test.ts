@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createFormerDeviceRemoval } from '../../src/home-assistant/former-device-removal.ts'
+import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
+import { createFakeLifecycle, pluginNamed } from '../helpers/fake-lifecycle.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
+
+test('Home Assistant that says it is online hears of former devices again, however often it says so', async (t) => {
+  const bus = await startBus(t)
+  const clock = createManualClock()
+  const plugins = new Map([['@acme/lamp', { plugin: pluginNamed('@acme/lamp') }]])
+  const present = { hostId: 'home', root: 'host', prefix: 'homeassistant', broker: 'embedded' }
+  let times = 0
+  const removal = createFormerDeviceRemoval({
+    ...{ lifecycle: createFakeLifecycle(plugins).lifecycle, bus, clock, logger: createRecordingLogger() },
+    ...{ present, former: [{ ...present, hostId: 'before' }], heard: () => (times += 1) },
+  })
+  t.after(() => removal.close())
+  const said = await collectFromBus(bus, 'homeassistant/device/before_acme_lamp/config')
+  await removal.start()
+  await said.take(1)
+  const client = await connect(t, bus.url)
+  for (const word of ['offline', 'online', 'online', 'online'])
+    await client.publishAsync('homeassistant/status', word, { qos: 1 })
+  const words = await collectFromBus(bus, 'homeassistant/status')
+  await client.publishAsync('homeassistant/status', 'the last', { qos: 1 })
+  await words.take(1)
+  assert.equal(times, 1)
+  for (let pauses = 0; pauses < 3; pauses += 1) {
+    clock.advance(5_000)
+    assert.equal(times, 2)
+  }
+  assert.equal((await said.take(3)).length, 3)
+})
