@@ -300,6 +300,26 @@ test('of two repositories that are gone and whose plugins stay, the one that had
   )
 })
 
+for (const [title, isAgain, holder] of [
+  ['installed first', false, 'one'],
+  ['installed for the longest time', true, 'two'],
+] as const) {
+  test(`of repositories that are gone the one has the namespace whose plugin has been ${title}`, async (context) => {
+    const stage = await start(context)
+    await catalog(stage)
+    await add(stage, 'one', [plugin('door')])
+    await add(stage, 'two', [plugin('window')])
+    assert.equal(await install(stage, 'door', 'one'), 'one')
+    assert.equal(await install(stage, 'window', 'two'), 'two')
+    if (isAgain) {
+      await uninstall(stage, 'door')
+      assert.equal(await install(stage, 'door', 'one'), 'one')
+    }
+    for (const name of ['fixtures', 'one', 'two']) await remove(stage, name)
+    assert.equal((await add(stage, 'three', [plugin('lamp')])).namespaceHeldBy, holder)
+  })
+}
+
 test('a namespace that has passed on while nobody claimed it stays there when its first repository is back', async (context) => {
   const stage = await start(context)
   await add(stage, 'second', [plugin('extra')])
