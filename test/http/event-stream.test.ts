@@ -7,6 +7,7 @@ import { serializeJson } from '../../src/base/text/serialized-json.ts'
 import { createStartGate, type StartGate } from '../../src/http/requests/start-gate.ts'
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
 import { startHostFor } from '../helpers/test-host.ts'
 import { readEvents, type ServerSentEvent } from './clients.ts'
@@ -147,6 +148,11 @@ async function streamOf({
   return { http, clock, listeners, append, announce }
 }
 
+function heapAfterCollection(): number {
+  collectGarbage()
+  return process.memoryUsage().heapUsed
+}
+
 const logLine = (plugin: string, message: string): Announcement => ({
   kind: 'log',
   plugin,
@@ -211,6 +217,21 @@ test('a long history is sent page by page, and what happens meanwhile behind it'
     Array.from({ length: 1_235 }, (_, index) => index + 1),
   )
   await http.close()
+})
+
+test('what a client has missed and does not read is not in the heap', async () => {
+  const { http, append } = await streamOf()
+  const text = 'x'.repeat(1024 * 1024)
+  for (let count = 0; count < 32; count += 1) Object.assign(append(), { data: { text } })
+  const before = heapAfterCollection()
+  const { port, host } = new URL(http.url)
+  const slow = connect(Number(port), '127.0.0.1')
+  slow.write(`GET /api/events HTTP/1.1\r\nHost: ${host}\r\nLast-Event-ID: 0\r\n\r\n`)
+  await once(slow, 'readable')
+  const kept = heapAfterCollection() - before
+  slow.destroy()
+  await http.close()
+  assert.ok(kept < 4 * text.length, `${kept} bytes`)
 })
 
 test('a stream of one plugin tells of no other', async () => {

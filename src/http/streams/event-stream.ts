@@ -95,16 +95,25 @@ export function createEventStream(settings: {
 
   /** Sends what was missed; ends in the same turn in which nothing more is missing, so that no gap is left. */
   async function resume(client: Client): Promise<void> {
-    const { plugin, response } = client
-    while (clients.has(client) && !response.destroyed) {
-      const events = lifecycle.history({ plugin, after: client.lastSeq, limit: resumePage })
-      client.lastSeq = events.at(-1)?.seq ?? client.lastSeq
-      if (events.length === 0) {
-        client.resuming = false
-        return
-      }
-      if (!write(client, events.map(lifecycleText).join(''))) await drained(response)
+    const { response } = client
+    while (clients.has(client) && client.resuming && !response.destroyed) {
+      if (!sendMissed(client)) await drained(response)
     }
+  }
+
+  /**
+   * Sends some of what was missed. False when the client should get a moment to read: nothing of it is in the heap meanwhile,
+   * as events may be of a megabyte, and clients many.
+   */
+  function sendMissed(client: Client): boolean {
+    const { plugin } = client
+    const events = lifecycle.history({ plugin, after: client.lastSeq, limit: resumePage })
+    client.lastSeq = events.at(-1)?.seq ?? client.lastSeq
+    client.resuming = events.length > 0
+    return (
+      !client.resuming ||
+      write(client, Buffer.concat(events.map((event) => Buffer.from(lifecycleText(event)))))
+    )
   }
 
   function beat(): void {
