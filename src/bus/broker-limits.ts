@@ -15,8 +15,8 @@ export const connectionsPerAddressLimit = 250
 export const inflightLimit = 10_000
 /** Bytes of one MQTT packet from a client: the size of a request over HTTP, and as much for the rest. */
 export const packetBytesLimit = 2 * 1024 * 1024
-/** Filters one client may have. Home Assistant has one or two for each entity. */
-export const subscriptionsPerClientLimit = 10_000
+/** Filters one client may have. Home Assistant has two for each entity. */
+export const subscriptionsPerClientLimit = 50_000
 /** Bytes of memory for the filters of all clients of one address, and of all together; see `bytesOfFilter`. */
 export const subscriptionBytesLimits = { address: 128 * 1024 * 1024, clients: 256 * 1024 * 1024 }
 /** Milliseconds in which a new connection must send its CONNECT. */
