@@ -127,6 +127,22 @@ test('§15 multipart sends parts with names, files and types', async () => {
   })
 })
 
+test('§15 names, files and types of multipart count as the values do', async () => {
+  const never: Respond = (_seen, response) => response.end()
+  await withServer(startWebServer(never), async ({ url, seen }) => {
+    const requests = ['name = long', 'name = "a", filename = long', 'name = "a", type = long'].map(
+      (part) => `(function()
+        local long, parts = ("x"):rep(1000000), {}
+        for index = 1, 100 do parts[index] = { value = "", ${part} } end
+        return { url = base, method = "POST", multipart = parts }
+      end)()`,
+    )
+    const refused = 'the value is too large: it takes more than 16777216 bytes'
+    assert.deepEqual(await answers(url, requests, 'err'), [refused, refused, refused])
+    assert.deepEqual(seen, [])
+  })
+})
+
 test('§15 maxBody is how much is read, before and after it is decoded', async () => {
   const large: Respond = ({ target }, response) => {
     if (target === '/bomb') response.setHeader('Content-Encoding', 'gzip')

@@ -20,11 +20,9 @@ export function readMultipart(context: PluginContext, value: LuaTable): { bytes:
     const data = part.get('data') ?? part.get('value')
     if (data === undefined || isTable(data))
       throw new Error(`part ${index + 1} needs a value or data: a string`)
-    return [
-      toBytes(`--${boundary}\r\n${headOf(part, index)}\r\n\r\n`),
-      rawText(context, data, budget),
-      toBytes('\r\n'),
-    ]
+    const head = toBytes(`--${boundary}\r\n${headOf(part, index)}\r\n\r\n`)
+    budget.spend(head.byteLength)
+    return [head, rawText(context, data, budget), toBytes('\r\n')]
   })
   return {
     bytes: Uint8Array.from(Buffer.concat([...pieces, toBytes(`--${boundary}--\r\n`)])),
