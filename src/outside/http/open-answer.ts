@@ -19,6 +19,8 @@ const redirectLimit = 10
 const redirectBodyLimit = 64 * 1024
 /** Milliseconds that it may take; some servers announce one that never comes. */
 const redirectBodyTime = 1_000
+/** Answers before the answer (1xx): a server that says every 20 seconds that it is at work may do so for hours. */
+export const interimLimit = 1_000
 /** RFC 9110, section 9.2.1. */
 const safeMethods = new Set<HttpRequest['method']>(['GET', 'HEAD'])
 
@@ -111,6 +113,7 @@ export function createAnswerOpener({
     signal: AbortSignal,
   ) {
     const agent = await agents.agentFor(wire, insecure, signal)
+    let interim = 0
     const request = (): Promise<Dispatcher.ResponseData> =>
       agent.request({
         origin: wire.origin,
@@ -119,6 +122,11 @@ export function createAnswerOpener({
         headers: headersOf(hop, wire, cookie),
         body: hop.body ?? null,
         signal,
+        // What is thrown here ends the request with its connection.
+        onInfo() {
+          interim += 1
+          if (interim > interimLimit) throw new Error(tooManyInterim(wire.host))
+        },
         // The whole request has a limit already.
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -212,6 +220,9 @@ export function createAnswerOpener({
     }
   }
 }
+
+export const tooManyInterim = (host: string): string =>
+  `${host} has sent more than ${interimLimit} interim answers (1xx)`
 
 function failed(message: string): HttpFailure {
   return new HttpFailure({ code: 'network', message }, { refused: true })

@@ -681,6 +681,30 @@ test('a server that goes on without having been asked to is named as what it is'
   })
 })
 
+test('a server may say a thousand times that the answer is still to come, and not once more', async (t) => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (request) => {
+      const count = Number(/^GET \/(\d+) /.exec(request.toString())?.[1])
+      const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </style.css>\r\n\r\n'.repeat(count)
+      socket.write(`${hints}HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nfine`)
+    })
+  })
+  const port = await listen(server)
+  t.after(() => server.close())
+  const client = clientOf()
+  t.after(() => client.close())
+  const place = `127.0.0.1:${port}`
+  const ask = (count: number) =>
+    client.request('@test/probe', requestOf(`http://${place}/${count}`, { timeout: 5_000 }), never)
+  assert.equal(text(await ask(1_000)), 'fine')
+  const { status, error } = await ask(1_001)
+  assert.deepEqual(
+    [status, error],
+    [0, { code: 'network', message: `${place} has sent more than 1000 interim answers (1xx)` }],
+  )
+})
+
 test('a server that never answers is asked once', async () => {
   const mute: Respond = (_seen, _response, { socket }) => socket.end()
   await stage(mute, async ({ server, ask }) => {
