@@ -52,6 +52,8 @@ const decoders: Readonly<Record<string, Decode>> = {
     }),
 }
 export const acceptedEncodings = 'gzip, deflate, br'
+/** Encodings of one body: each one more takes the time of the whole body, and a header has room for thousands. */
+const encodingsLimit = 5
 
 /** Undoes the content encodings; one that is not known is left as it is. Throws `BodyError` as `readBody`. */
 export async function decodeBody(
@@ -61,6 +63,8 @@ export async function decodeBody(
 ): Promise<Uint8Array> {
   let decoded = bytes
   const encodings = contentEncoding.split(',').map((name) => name.trim().toLowerCase())
+  if (encodings.length > encodingsLimit)
+    throw new BodyError(`the body is encoded more than ${encodingsLimit} times`)
   for (const encoding of encodings.reverse()) {
     const decode = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
     if (decode === undefined || decoded.byteLength === 0) return decoded

@@ -268,6 +268,22 @@ test('a body that is not what its encoding says is an error', async () => {
   })
 })
 
+test('a body may be encoded five times and not once more', async () => {
+  const packed: Respond = ({ target }, response) => {
+    const times = Number(target.slice(1))
+    const layers = Array.from({ length: times }, () => 'gzip')
+    response.setHeader('Content-Encoding', layers.join(', '))
+    response.end(layers.reduce((bytes) => gzipSync(bytes), Buffer.from('fine')))
+  }
+  await stage(packed, async ({ ask }) => {
+    assert.equal(text(await ask('/5')), 'fine')
+    assert.deepEqual((await ask('/6')).error, {
+      code: 'network',
+      message: 'the body is encoded more than 5 times',
+    })
+  })
+})
+
 test('a body may have 5 MiB and not a byte more, packed or not', async () => {
   const sizes: Record<string, () => [number, Buffer, string]> = {
     '/fits': () => [200, Buffer.alloc(bodyLimits.default), ''],
