@@ -1,4 +1,6 @@
+import type { Readable } from 'node:stream'
 import type { HttpRequest } from '../../schema/outside/outside.ts'
+import { createStreamDecoder } from '../http/http-body.ts'
 import { HttpFailure, type OpenAnswer } from '../http/open-answer.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 
@@ -19,6 +21,8 @@ export function openHttpStream(
 ): Link {
   const controller = new AbortController()
   let body: OpenAnswer['body'] | undefined
+  /** The body, as it was before the server has encoded it. */
+  let content: Readable | undefined
   let paused = false
   let over = false
 
@@ -27,6 +31,7 @@ export function openHttpStream(
     deadline.cancel()
     controller.abort()
     body?.destroy()
+    content?.destroy()
   }
 
   function end(how: LinkEnd): void {
@@ -38,12 +43,21 @@ export function openHttpStream(
   const { timeout } = request
   const deadline = clock.schedule(timeout, () => end({ reason: `timeout after ${timeout} ms` }))
 
-  function read(answer: OpenAnswer): void {
-    answer.body.on('data', (chunk: Uint8Array) => {
-      if (!over) events.message(chunk, { text: false })
-    })
-    answer.body.on('end', () => end({ reason: null }))
-    if (paused) answer.body.pause()
+  /** All that has come, in one piece: a server may send it byte by byte, as fast as it can. */
+  function read(): void {
+    while (content !== undefined && !paused && !over) {
+      const chunk = content.read() as Uint8Array | null
+      if (chunk === null) return
+      events.message(chunk, { text: false })
+    }
+  }
+
+  /** What is encoded all the same is decoded, as it is for a request. */
+  function contentOf(encoded: Readable, encoding: string): Readable {
+    const decoder = createStreamDecoder(encoding)
+    if (decoder === undefined) return encoded
+    decoder.on('error', () => end({ reason: `the stream is not the ${encoding} that the server says it is` }))
+    return encoded.pipe(decoder)
   }
 
   function opened(answer: OpenAnswer): void {
@@ -55,16 +69,16 @@ export function openHttpStream(
       body.destroy()
       return
     }
-    const encoding = headers.get('content-encoding') ?? 'identity'
     // The server says in this way that it has nothing more, and is not to be asked again.
     if (answer.status === 204) end({ reason: null, refused: true })
     else if (answer.status >= 300) end({ reason: `HTTP ${answer.status}`, code: answer.status })
-    else if (encoding !== 'identity') end({ reason: `the stream is encoded (${encoding})`, refused: true })
     else {
       deadline.cancel()
       const isEventStream = /^text\/event-stream\s*(;|$)/i.test(headers.get('content-type') ?? '')
+      content = contentOf(body, headers.get('content-encoding') ?? '')
+      content.on('end', () => end({ reason: null }))
+      content.on('readable', read)
       events.opened({ isEventStream })
-      read(answer)
     }
   }
 
@@ -80,11 +94,10 @@ export function openHttpStream(
     write: (_payload, _message, written) => written(),
     pause() {
       paused = true
-      body?.pause()
     },
     resume() {
       paused = false
-      body?.resume()
+      read()
     },
     close: () => end({ reason: null }),
     destroy: stop,

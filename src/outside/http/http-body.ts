@@ -1,5 +1,15 @@
+import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
-import { brotliDecompress, constants, gunzip, inflate, inflateRaw } from 'node:zlib'
+import {
+  brotliDecompress,
+  constants,
+  createBrotliDecompress,
+  createGunzip,
+  createInflate,
+  gunzip,
+  inflate,
+  inflateRaw,
+} from 'node:zlib'
 import { systemErrorCode } from '../../base/problem.ts'
 
 /** A body that cannot be handed over; the message says why. */
@@ -55,6 +65,18 @@ export const acceptedEncodings = 'gzip, deflate, br'
 /** Encodings of one body: each one more takes the time of the whole body, and a header has room for thousands. */
 const encodingsLimit = 5
 
+const unpackAsItComes = { flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH }
+const streamDecoders: Readonly<Record<string, () => Transform>> = {
+  gzip: () => createGunzip(unpackAsItComes),
+  'x-gzip': () => createGunzip(unpackAsItComes),
+  deflate: () => createInflate(unpackAsItComes),
+  br: () =>
+    createBrotliDecompress({
+      flush: constants.BROTLI_OPERATION_FLUSH,
+      finishFlush: constants.BROTLI_OPERATION_FLUSH,
+    }),
+}
+
 /** Undoes the content encodings; one that is not known is left as it is. Throws `BodyError` as `readBody`. */
 export async function decodeBody(
   bytes: Uint8Array,
@@ -76,4 +98,10 @@ export async function decodeBody(
     }
   }
   return decoded
+}
+
+/** Undoes the encoding of a body that goes on, as it comes; undefined: it has none, or one that is not known. */
+export function createStreamDecoder(contentEncoding: string): Transform | undefined {
+  const encoding = contentEncoding.trim().toLowerCase()
+  return Object.hasOwn(streamDecoders, encoding) ? streamDecoders[encoding]?.() : undefined
 }

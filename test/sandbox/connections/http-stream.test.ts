@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test, type TestContext } from 'node:test'
+import { createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
 import { startDigestServer } from '../../outside/http/digest-server.ts'
 import { type Respond, startWebServer, type WebServer } from '../../outside/web-server.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
@@ -132,6 +133,30 @@ test('§15 httpStream takes each of the three ends of a line, wherever the strea
   )
 })
 
+const encoders = { gzip: createGzip, deflate: createDeflate, br: createBrotliCompress }
+for (const [encoding, create] of Object.entries(encoders))
+  test(`§15 httpStream decodes ${encoding} as it comes, which it has not asked for`, async (t) => {
+    const server = await serve(t, ({ headers }, response) => {
+      response.writeHead(200, { ...events, 'Content-Encoding': encoding })
+      const encoder = create()
+      encoder.pipe(response)
+      encoder.write(`data: ${headers['accept-encoding']}\n\n`)
+      // The rest never comes.
+      encoder.flush()
+    })
+    const lines = await printedBy(pluginSource(watch(`url = "${server.url}"`, 1)))
+    assert.deepEqual(lines, ['event\tmessage\tidentity\tnil'])
+  })
+
+test('§15 httpStream takes what has an encoding that nobody knows as it is', async (t) => {
+  // So servers say that no proxy on the way is to compress it.
+  const server = await serve(t, (_seen, response) =>
+    response.writeHead(200, { ...events, 'Content-Encoding': 'none' }).end('data: one\n\n'),
+  )
+  const lines = await printedBy(pluginSource(watch(`url = "${server.url}", reconnect = false`, 2)))
+  assert.deepEqual(lines, ['event\tmessage\tone\tnil', 'closed\tnil\tfalse'])
+})
+
 test('§15 httpStream asks again for an event that was cut off', async (t) => {
   const server = await serve(t, (_seen, response) => {
     response.writeHead(200, events)
@@ -181,6 +206,14 @@ test('§15 httpStream goes on behind what the plugin has got, however busy it is
 
 const ends: [title: string, respond: Respond, options: string, reason: string, attempts: number][] = [
   ['a status', (_seen, response) => response.writeHead(404).end(), 'reconnect = false', 'HTTP 404', 1],
+  [
+    'what is not encoded as it says',
+    (_seen, response) =>
+      response.writeHead(200, { ...events, 'Content-Encoding': 'gzip' }).end('data: x\n\n'),
+    'reconnect = false',
+    'the stream is not the gzip that the server says it is',
+    1,
+  ],
   ['nothing more to come', (_seen, response) => response.writeHead(204).end(), '', 'nil', 1],
   ['no answer', () => undefined, 'timeout = 50, reconnect = false', 'timeout after 50 ms', 1],
   [
