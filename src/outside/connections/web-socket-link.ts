@@ -8,12 +8,15 @@ import {
   type WebSocketTarget,
 } from '../../schema/outside/connection.ts'
 import { isGeneratedHeader } from '../../schema/outside/generated-headers.ts'
+import { interimLimit, tooManyInterim } from '../http/open-answer.ts'
 import { closingTime, endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 
 /** The code of a connection that ended without a word (RFC 6455, section 7.4.1). */
 const abnormalClosure = 1006
 const normalClosure = 1000
+/** Pongs of one second. Few are asked for, and what nobody has asked for is allowed, and reaches no plugin that could slow it down. */
+export const pongLimit = 1_000
 
 /** A WebSocket without compression: what is small on the wire would not be small here. */
 export function openWebSocket(
@@ -43,11 +46,13 @@ export function openWebSocket(
             ...(isIP(bareHost) === 0 ? { servername: bareHost } : {}),
             rejectUnauthorized: !target.insecure,
           })
-    delivery.watch(opened, (what) => {
-      failure ??= { reason: `${host} ${what}`, code: abnormalClosure }
-      socket.terminate()
-    })
+    delivery.watch(opened, (what) => giveUp(`${host} ${what}`))
     return opened
+  }
+
+  function giveUp(reason: string): void {
+    failure ??= { reason, code: abnormalClosure }
+    socket.terminate()
   }
 
   const socket = new WebSocket(url, target.protocols, {
@@ -55,6 +60,14 @@ export function openWebSocket(
     createConnection: openSocket as never,
     perMessageDeflate: false,
     maxPayload: connectionMessageLimit,
+    finishRequest(request) {
+      let interim = 0
+      request.on('information', () => {
+        interim += 1
+        if (interim > interimLimit) giveUp(tooManyInterim(host))
+      })
+      request.end()
+    },
     // Its types do not know it.
     ...{ closeTimeout: closingTime },
   })
@@ -62,18 +75,16 @@ export function openWebSocket(
   let silent = false
   let awaitsPong = false
   let ping: ScheduledCall | undefined
+  let pongs = 0
+  let countedSince = clock.monotonic()
   // The library's own limit counts from the last byte, and is the socket's, which is made here.
-  const deadline = clock.schedule(connectTimeout, () => {
-    failure ??= { reason: `timeout: ${host} does not answer`, code: abnormalClosure }
-    socket.terminate()
-  })
+  const deadline = clock.schedule(connectTimeout, () => giveUp(`timeout: ${host} does not answer`))
 
   function beat(): void {
     if (target.ping === undefined) return
     ping = clock.schedule(target.ping, () => {
       if (awaitsPong && !socket.isPaused) {
-        failure = { reason: `${host} does not answer pings`, code: abnormalClosure }
-        socket.terminate()
+        giveUp(`${host} does not answer pings`)
         return
       }
       awaitsPong = !socket.isPaused
@@ -89,11 +100,16 @@ export function openWebSocket(
   })
   socket.on('pong', () => {
     awaitsPong = false
+    if (clock.monotonic() - countedSince >= 1_000) {
+      countedSince = clock.monotonic()
+      pongs = 0
+    }
+    pongs += 1
+    if (pongs > pongLimit) giveUp(`${host} has sent more than ${pongLimit} pongs in a second`)
   })
   socket.on('message', (data: Buffer, isBinary) => events.message(data, { text: !isBinary }))
   socket.on('unexpected-response', (_request, response: IncomingMessage) => {
-    failure = { reason: `${host} answered HTTP ${response.statusCode ?? 0}`, code: abnormalClosure }
-    socket.terminate()
+    giveUp(`${host} answered HTTP ${response.statusCode ?? 0}`)
   })
   socket.on('error', (error) => {
     const end = endOf(error, host)
