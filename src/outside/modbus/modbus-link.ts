@@ -4,6 +4,9 @@ import type { ModbusRequest } from '../../schema/outside/outside.ts'
 import { addressTimeoutWithin, type OwnListeners } from '../own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
 
+/** Telegrams that answer nothing between one question and the next: who sends more does so without end. */
+const strayLimit = 1_000
+
 /** No answer came in time; a late one is ignored. */
 export class ModbusTimeout extends Error {
   override readonly name = 'ModbusTimeout'
@@ -44,8 +47,8 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
   let received: Uint8Array = new Uint8Array()
   let proven = false
   let lastTransaction = 0
-  /** Whether something has come meanwhile that is no answer to the last question. */
-  let strayed = false
+  /** Telegrams that have come meanwhile and are no answer to the last question. */
+  let strays = 0
   let take: ((body: Uint8Array) => void) | undefined
   let fail: ((reason: Error) => void) | undefined
 
@@ -86,7 +89,11 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
         received = split.rest
         // An answer that comes after its time has another number.
         if (split.telegram.transaction === lastTransaction) take?.(split.telegram.body)
-        else strayed = true
+        else strays += 1
+        if (strays > strayLimit)
+          throw new ModbusError(
+            `what answers has sent more than ${strayLimit} telegrams that nobody asked for`,
+          )
       }
     } catch (error) {
       drop(asError(error))
@@ -98,7 +105,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
     ask(request, milliseconds) {
       return new Promise((resolve, reject) => {
         lastTransaction = (lastTransaction % 0xffff) + 1
-        strayed = false
+        strays = 0
         const end = (): void => {
           timer.cancel()
           take = undefined
@@ -108,7 +115,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
           end()
           // What is still trying to connect would send this question much later.
           if (socket?.connecting === true) drop(new ModbusDisconnect(false))
-          const why = strayed ? ': what was answered has the number of another question' : ''
+          const why = strays > 0 ? ': what was answered has the number of another question' : ''
           reject(new ModbusTimeout(`timeout after ${milliseconds} ms${why}`))
         })
         take = (body) => {

@@ -284,6 +284,23 @@ test('a device that answers with numbers of its own is told apart from one that 
   )
 })
 
+test('a device that sends without end what nobody asked for loses its connection, and is asked again on another', async () => {
+  const talkative: Answer = (seen, body, socket) => {
+    const strays = seen.connection === 1 ? body.readUInt16BE(1) : 0
+    socket.write(
+      Buffer.concat(Array.from({ length: strays }, () => framed(0xffff, 1, registersAnswer(3, [7])))),
+    )
+    return countingRegisters(seen, body, socket)
+  }
+  await stage(talkative, async ({ server, read }) => {
+    const message = 'what answers has sent more than 1000 telegrams that nobody asked for'
+    assert.deepEqual(await read(1_000), values(1_000))
+    assert.deepEqual(await read(1_001), { ok: false, message })
+    assert.deepEqual(await read(1_001), values(1_001))
+    assert.equal(server.connections.length, 2)
+  })
+})
+
 test('a gateway that is not there is an error at once, and is found when it is back', async (context) => {
   await stage(countingRegisters, async ({ server, gateways }) => {
     const gone = await startModbusServer(countingRegisters)
