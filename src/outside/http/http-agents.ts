@@ -5,6 +5,7 @@ import { isLoopback } from '../../base/network/loopback.ts'
 import { unlessAborted } from '../../base/time/unless-aborted.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAddress } from './http-address.ts'
+import { createKeptConnections } from './kept-connections.ts'
 import { createStaleConnections } from './stale-connections.ts'
 import { addressTimeout, type OwnListeners } from '../own-listeners.ts'
 
@@ -48,6 +49,7 @@ const nobodyWaits = (): Error => new Error('nobody waits for this connection any
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
   const staleConnections = createStaleConnections()
+  const keptConnections = createKeptConnections()
   /** Of the request that is just being sent: what is connected meanwhile is connected for it. */
   let connectingFor: AbortSignal | undefined
 
@@ -62,8 +64,18 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
     const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await library()).default
     const patience = { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: addressTimeout }
     const options = { ...patience, rejectUnauthorized: !insecure }
-    const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher =>
-      new Pool(origin, { ...others, connect: untilNobodyWaits(connect) })
+    const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher => {
+      const dial = untilNobodyWaits(connect)
+      const made: Pool = new Pool(origin, {
+        ...others,
+        connect: (dialled, tell) =>
+          dial(dialled, (...outcome) => {
+            if (outcome[0] === null) keptConnections.add(made, outcome[1])
+            tell(...outcome)
+          }),
+      })
+      return made
+    }
     const connect = elsewhere(
       buildConnector({ ...options, lookup: own.anyLookup }),
       buildConnector({ ...options, lookup: own.lookup }),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
-import { createServer } from 'node:http'
+import { createServer, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
@@ -11,10 +11,12 @@ import {
   type HttpClient,
   type HttpClientSettings,
 } from '../../../src/outside/http/http-client.ts'
+import { keptConnectionsLimit } from '../../../src/outside/http/kept-connections.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
 import type { HttpAnswer, HttpRequest } from '../../../src/schema/outside/outside.ts'
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
+import { until } from '../../helpers/until.ts'
 import { type Respond, startWebServer, type WebServer } from '../web-server.ts'
 
 const never = new AbortController().signal
@@ -616,6 +618,42 @@ test('closing the client ends every request and every connection', async () => {
   } finally {
     await server.close()
   }
+})
+
+test('connections that nobody uses make room for others, and those in use do not', async (t) => {
+  const many = keptConnectionsLimit + 100
+  const waiting: ServerResponse[] = []
+  const open = new Set<Socket>()
+  /** Answers when all of them are there. */
+  const server = createServer((_request, response) => {
+    // For so long a client may be asked to keep it.
+    response.setHeader('Keep-Alive', 'timeout=600')
+    if (waiting.push(response) === many) for (const one of waiting) one.end('fine')
+  })
+  server.keepAliveTimeout = 600_000
+  server.on('connection', (socket) => {
+    open.add(socket)
+    socket.once('close', () => open.delete(socket))
+  })
+  const port = await listen(server)
+  t.after(() => server.close())
+  const slow: ServerResponse[] = []
+  const other: Respond = ({ target }, response) =>
+    target === '/slow' ? void slow.push(response) : response.end('fine')
+  await stage(other, async ({ client, ask }) => {
+    const last = ask('/slow')
+    await until('the slow request', async () => slow.length > 0)
+    const allowed = { connect: () => undefined, httpRequests: many }
+    const request = requestOf(`http://127.0.0.1:${port}/`)
+    const answers = Array.from({ length: many }, () => client.request('@test/many', request, never, allowed))
+    for (const answer of await Promise.all(answers)) assert.equal(text(answer), 'fine')
+    assert.equal(open.size, many)
+    assert.equal(text(await ask('/')), 'fine')
+    await until('the server to have heard', async () => open.size <= keptConnectionsLimit - 2)
+    assert.equal(open.size, keptConnectionsLimit - 2)
+    slow[0]?.end('at last')
+    assert.equal(text(await last), 'at last')
+  })
 })
 
 test('a connection is used again', async () => {

@@ -1,0 +1,38 @@
+import type { Socket } from 'node:net'
+import type { Pool } from 'undici'
+
+/** Connections at one time, as long as some of them are not in use: a server may ask to have its own kept for ten minutes. */
+export const keptConnectionsLimit = 256
+
+/** Those to one server; `size`: requests that have one, or wait for one. */
+interface ServerConnections {
+  readonly stats: Pick<Pool['stats'], 'size'>
+}
+
+/** Has connections that nobody uses make room for others: each takes a file descriptor of the host. */
+export interface KeptConnections {
+  /** One more of these, until it is closed. */
+  add(pool: ServerConnections, socket: Socket): void
+}
+
+export function createKeptConnections(limit = keptConnectionsLimit): KeptConnections {
+  /** The oldest first. */
+  const open = new Map<Socket, ServerConnections>()
+
+  function makeRoom(): void {
+    for (const [socket, { stats }] of open) {
+      if (open.size <= limit) return
+      if (stats.size > 0) continue
+      open.delete(socket)
+      socket.destroy()
+    }
+  }
+
+  return {
+    add(pool, socket) {
+      open.set(socket, pool)
+      socket.once('close', () => open.delete(socket))
+      makeRoom()
+    },
+  }
+}
