@@ -1,7 +1,9 @@
 import type { Socket } from 'node:net'
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { lazyImport } from '../../base/lazy-import.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { ModbusAnswer, ModbusRequest } from '../../schema/outside/outside.ts'
+import { createLateAnswers, type LateAnswers } from './modbus-late-answers.ts'
 import { createModbusLink, ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { createRtuLink } from './modbus-rtu-link.ts'
 import { ModbusError } from './modbus-telegram.ts'
@@ -66,6 +68,8 @@ interface Gateway {
 /** Keeps one connection to each gateway, on which one request at a time goes out, whichever plugin it is from. */
 export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): ModbusGateways {
   const gateways = new Map<string, Gateway>()
+  /** Of lines, by gateway: a device answers also when the gateway is gone, and a plugin that is loaded again asks at once. */
+  const lateAnswers = new Map<string, LateAnswers>()
   let closed = false
 
   function drop(gateway: Gateway): void {
@@ -93,10 +97,18 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     return gateway
   }
 
-  function linkFor({ host, port, rtu, serial }: ModbusRequest): ModbusLink {
+  function lateAnswersOf(key: string): LateAnswers {
+    for (const [other, late] of lateAnswers)
+      if (!gateways.has(other) && late.isEmpty) lateAnswers.delete(other)
+    return getOrInsert(lateAnswers, key, () => createLateAnswers(clock.monotonic))
+  }
+
+  function linkFor(request: ModbusRequest): ModbusLink {
+    const { host, port, rtu, serial } = request
+    const late = (): LateAnswers => lateAnswersOf(keyOf(request))
     if (serial !== undefined)
       return createRtuLink({
-        clock,
+        ...{ clock, late: late() },
         rest: Math.max(leastRest, restCharacters / serial.baudRate),
         async open() {
           return (await serialPorts()).openSerialPort(serial)
@@ -107,7 +119,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
       })
     if (rtu !== true) return createModbusLink({ host, port, clock, own })
     return createRtuLink({
-      ...{ clock, rest: leastRest },
+      ...{ clock, rest: leastRest, late: late() },
       open(signal, milliseconds) {
         const autoSelectFamilyAttemptTimeout = addressTimeoutWithin(milliseconds)
         return connected(own.connect({ host, port, autoSelectFamilyAttemptTimeout }), signal)

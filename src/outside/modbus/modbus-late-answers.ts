@@ -8,7 +8,7 @@ export const lateAnswerTime = 1_000
  * answer to a question of the same kind cannot be told from it, and each one after it would be that of the one before.
  */
 export interface LateAnswers {
-  /** It was asked, and its time is over. */
+  /** It was asked, and its time is over, or nobody waits for the answer any more. */
   expect(request: ModbusRequest): void
   /** An answer has come to it: if it was asked before in vain, which of the two was answered is not known. */
   answered(request: ModbusRequest): void
@@ -16,6 +16,8 @@ export interface LateAnswers {
   mistakable(request: ModbusRequest): LateAnswer | undefined
   /** It has come. */
   forget(late: LateAnswer): void
+  /** None may come any more. */
+  readonly isEmpty: boolean
 }
 
 export interface LateAnswer {
@@ -46,5 +48,9 @@ export function createLateAnswers(now: () => number): LateAnswers {
       )
     },
     forget: (late) => void expected.delete(late),
+    get isEmpty() {
+      forgetOld()
+      return expected.size === 0
+    },
   }
 }

@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { ModbusRequest } from '../../schema/outside/outside.ts'
-import { createLateAnswers } from './modbus-late-answers.ts'
+import type { LateAnswers } from './modbus-late-answers.ts'
 import { ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
 import { decodeBody, encodeRequest, ModbusError } from './modbus-telegram.ts'
 
@@ -19,21 +19,30 @@ export interface RtuLinkSettings<S extends Duplex> {
   shut(stream: S): void
   /** Milliseconds of rest between two telegrams: three and a half characters. */
   rest: number
+  /** What may still come on this line, also of what was asked over an earlier link. */
+  late: LateAnswers
 }
 
 /**
  * Modbus RTU: telegrams with a checksum and without numbers, so that what comes late cannot be told from an answer: nothing is
  * asked that could be taken for it.
  */
-export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: RtuLinkSettings<S>): ModbusLink {
+export function createRtuLink<S extends Duplex>({
+  clock,
+  open,
+  shut,
+  rest,
+  late,
+}: RtuLinkSettings<S>): ModbusLink {
   let stream: Promise<S> | undefined
   let opening = new AbortController()
   let received: Uint8Array = new Uint8Array()
-  const late = createLateAnswers(clock.monotonic)
   let lastByte = Number.NEGATIVE_INFINITY
   let proven = false
   let heard: (() => void) | undefined
   let fail: ((reason: Error) => void) | undefined
+  /** The question that has gone, until it is answered or given up. */
+  let sentQuestion: ModbusRequest | undefined
 
   function drop(reason: Error): void {
     const old = stream
@@ -67,12 +76,15 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
   }
 
   return {
-    drop: () => drop(new ModbusDisconnect(false)),
+    drop() {
+      // The device knows nothing of it, and answers.
+      if (sentQuestion !== undefined) late.expect(sentQuestion)
+      drop(new ModbusDisconnect(false))
+    },
     ask(request, milliseconds) {
       return new Promise((resolve, reject) => {
         let timer: ScheduledCall | undefined
         let pause: ScheduledCall | undefined
-        let sent = false
         let over = false
         const end = (): void => {
           over = true
@@ -80,6 +92,7 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
           pause?.cancel()
           heard = undefined
           fail = undefined
+          sentQuestion = undefined
         }
         fail = (reason) => {
           end()
@@ -88,7 +101,7 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
 
         function send(opened: S): void {
           received = new Uint8Array()
-          sent = true
+          sentQuestion = request
           heard = takeAnswer
           opened.write(rtuTelegram(request))
         }
@@ -111,8 +124,8 @@ export function createRtuLink<S extends Duplex>({ clock, open, shut, rest }: Rtu
           // What comes before the question answers another one, or is said for a second time.
           heard = undefined
           timer = clock.schedule(milliseconds, () => {
+            if (sentQuestion !== undefined) late.expect(request)
             end()
-            if (sent) late.expect(request)
             reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))
           })
           stream ??= connect(milliseconds)

@@ -46,6 +46,7 @@ async function serve(t: TestContext, heard: (answer: Buffer, socket: Socket) => 
     ...{ asked, clock },
     ask: (address: number, more = {}) =>
       gateways.request('@test/probe', read(port, address, more), new AbortController().signal),
+    forget: () => gateways.forget('@test/probe'),
     async until(count: number) {
       while (asked.length < count) await turn()
     },
@@ -111,6 +112,31 @@ test('Modbus RTU: a late answer to the first attempt is not taken for that of th
   assert.ok(device.clock.monotonic() - begun < lateAnswerTime)
   assert.deepEqual(device.asked, [100, 100, 101, 102])
 })
+
+for (const [title, timeout] of [
+  ['under way', 60_000],
+  ['given up just before', 100],
+] as const)
+  test(`Modbus RTU: the answer to a question that was ${title} when its plugin was unloaded is not taken for that to the next`, async (t) => {
+    let line: Socket | undefined
+    const device = await serve(t, (answer, socket) => {
+      line = socket
+      // Whoever has the line by then gets it.
+      device.clock.schedule(500, () => line?.write(answer))
+    })
+    const first = device.ask(100, { timeout })
+    await device.until(1)
+    if (timeout < 500) assert.equal((await device.answered(first)).ok, false)
+    device.forget()
+    assert.equal((await first).ok, false)
+    assert.deepEqual(await device.answered(device.ask(101)), { ok: true, values: [101] })
+    assert.deepEqual(await device.answered(device.ask(102)), { ok: true, values: [102] })
+    // What was answered before is not waited for.
+    device.forget()
+    const begun = device.clock.monotonic()
+    assert.deepEqual(await device.answered(device.ask(103)), { ok: true, values: [103] })
+    assert.ok(device.clock.monotonic() - begun < lateAnswerTime)
+  })
 
 test('Modbus RTU: what no late answer can be taken for is asked at once, the rest after a second', async (t) => {
   const device = await serve(t, (answer, socket) => {
@@ -179,7 +205,7 @@ test('Modbus RTU: a question that waited for its connection in vain is not sent 
   const clock = createManualClock()
   let isUp: (socket: Socket) => void = () => undefined
   const link = createRtuLink<Socket>({
-    ...{ clock, rest: 2 },
+    ...{ clock, rest: 2, late: createLateAnswers(clock.monotonic) },
     open: () =>
       new Promise((resolve) => {
         isUp = resolve
