@@ -12,8 +12,9 @@ const bodyLimit = 1024 * 1024
 
 /** How long, in milliseconds, a client may go on sending after its body was refused, so that it can read why. */
 const lingerTime = 1_000
-/** How many bytes of a refused body are read and thrown away before the connection is cut. */
+/** How many bytes of a refused body are read and thrown away before the connection is cut, and in how many pieces. */
 const lingerBytes = 16 * 1024 * 1024
+export const lingerPieces = 16 * 1024
 
 const jsonTypes = ['json', '+json']
 
@@ -91,6 +92,7 @@ export function isStillSending(request: IncomingMessage): boolean {
 export function lingeringAnswer(request: IncomingMessage, text: string, clock: Clock): Readable {
   const answer = new PassThrough()
   let bytes = 0
+  let pieces = 0
   const finish = (): void => {
     deadline.cancel()
     request.off('data', count).off('end', finish).off('close', finish)
@@ -98,7 +100,8 @@ export function lingeringAnswer(request: IncomingMessage, text: string, clock: C
   }
   const count = (chunk: Buffer): void => {
     bytes += chunk.length
-    if (bytes > lingerBytes) finish()
+    pieces += 1
+    if (bytes > lingerBytes || pieces > lingerPieces) finish()
   }
   const deadline = clock.schedule(lingerTime, finish)
   answer.write(text)

@@ -181,3 +181,40 @@ test('whoever leaves in the midst of a body, or while it waits to be read on, ta
   assert.equal(await outcome(left), 'body_invalid')
   assert.equal(clock.waiting, 0)
 })
+
+test('of a body that comes byte by byte others have their turn in between, and it is read as a whole', async (t) => {
+  const clock = createManualClock()
+  const bodies = createHookBodies(clock, createHookPlaces(clock))
+  const pieces = 60_000
+  let inTurn = 0
+  let most = 0
+  let isRead = false
+  const body = new Promise<Uint8Array>((resolve, reject) => {
+    const server = createServer((request) => {
+      request.on('data', () => {
+        inTurn += 1
+        most = Math.max(most, inTurn)
+      })
+      const turn = (): void => {
+        inTurn = 0
+        if (!isRead) setImmediate(turn)
+      }
+      turn()
+      bodies.read('@a/b', request, new AbortController().signal).then(({ bytes }) => resolve(bytes), reject)
+    })
+    t.after(() => server.close())
+    void listen(server).then((port) => {
+      const socket = connect(port, '127.0.0.1').on('error', () => undefined)
+      t.after(() => socket.destroy())
+      socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
+      socket.write(
+        `${Array.from({ length: pieces }, (_, index) => `1\r\n${index % 10}\r\n`).join('')}0\r\n\r\n`,
+      )
+    })
+  })
+  const bytes = await body
+  isRead = true
+  assert.equal(Buffer.from(bytes).toString(), '0123456789'.repeat(pieces / 10))
+  // A turn may end in the midst of what is taken at once.
+  assert.ok(most <= 2 * 1_024, `${most} pieces in one turn`)
+})
