@@ -13,6 +13,8 @@ export interface HttpStream {
   connect(host: string, port: number): string | undefined
 }
 
+const readFrom = (stream: Readable): Uint8Array | null => stream.read() as Uint8Array | null
+
 /** An answer over HTTP that goes on: its body as it comes. */
 export function openHttpStream(
   { plugin, request, lastEventId, connect }: HttpStream,
@@ -45,11 +47,13 @@ export function openHttpStream(
 
   /** All that has come, in one piece: a server may send it byte by byte, as fast as it can. */
   function read(): void {
-    while (content !== undefined && !paused && !over) {
-      const chunk = content.read() as Uint8Array | null
-      if (chunk === null) return
-      events.message(chunk, { text: false })
-    }
+    if (content === undefined || paused || over) return
+    const pieces: Uint8Array[] = []
+    // From version 26 on Node brings one buffer of it at a time.
+    for (let next = readFrom(content); next !== null; next = readFrom(content)) pieces.push(next)
+    const [first] = pieces
+    if (first !== undefined)
+      events.message(pieces.length > 1 ? Buffer.concat(pieces) : first, { text: false })
   }
 
   /** What is encoded all the same is decoded, as it is for a request. */
