@@ -25,20 +25,20 @@ export function DocumentsTab({ plugin }: { plugin: Plugin }) {
           </button>
         ))}
       </div>
-      <DocumentView plugin={plugin} file={file} />
+      <DocumentView id={plugin.id} file={file} />
     </div>
   )
 }
 
 /** The host has taken out all that acts; this shows the rest in the colours of the page. */
-function DocumentView({ plugin, file }: { plugin: Plugin; file: string }) {
-  const path = pluginApi(plugin.id, `/doc?file=${encodeURIComponent(file)}&render=html`)
+function DocumentView({ id, file }: { id: string; file: string }) {
+  const path = pluginApi(id, `/doc?file=${encodeURIComponent(file)}&render=html`)
   const remote = useRemote<string>(path)
   const { value } = remote
   const element = useRef<HTMLElement>(null)
   useEffect(() => {
-    if (value !== undefined) element.current?.replaceChildren(...contentOf(value, plugin))
-  }, [value, plugin])
+    if (value !== undefined) element.current?.replaceChildren(...contentOf(value, id))
+  }, [value, id])
   return (
     <>
       <ReadState remote={remote} what="the document" />
@@ -47,12 +47,12 @@ function DocumentView({ plugin, file }: { plugin: Plugin; file: string }) {
   )
 }
 
-function contentOf(html: string, plugin: Plugin): Node[] {
+function contentOf(html: string, id: string): Node[] {
   const parsed = new DOMParser().parseFromString(html, 'text/html')
   parsed
     .querySelectorAll('script, style, link, meta, iframe, object, embed, form, base')
     .forEach((found) => found.remove())
-  const api = addressOf(pluginApi(plugin.id, '/'))
+  const api = addressOf(pluginApi(id, '/'))
   for (const found of parsed.body.querySelectorAll('*')) {
     for (const { name } of [...found.attributes]) if (/^on|^style$/i.test(name)) found.removeAttribute(name)
     // Ids of the document must not be mistaken for those of the page.
@@ -63,7 +63,7 @@ function contentOf(html: string, plugin: Plugin): Node[] {
     if (href.startsWith('#')) link.setAttribute('href', `#document-${href.slice(1)}`)
     else if (href.startsWith('doc?')) {
       const target = new URLSearchParams(href.slice(4).split('#', 1)[0]).get('file') ?? ''
-      const place = `${pluginPath(plugin.id, 'documents')}?file=${encodeURIComponent(target)}`
+      const place = `${pluginPath(id, 'documents')}?file=${encodeURIComponent(target)}`
       link.setAttribute('href', addressOf(place))
     } else if (/^https?:/i.test(href)) link.setAttribute('target', '_blank')
   }

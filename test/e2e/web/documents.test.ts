@@ -28,3 +28,16 @@ test(
     assert.deepEqual(faults, [])
   },
 )
+
+test('a document that somebody reads stays as it is while its plugin changes', options, async (context) => {
+  const host = await lampHost(context, { plugins: [guide] })
+  await run(host, '@fixtures/guide')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/guide/documents')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const link = page.getByRole('link', { name: 'a broken way' })
+  await link.focus()
+  await host.request('POST', '/api/plugins/@fixtures/guide/toggle', { body: { enabled: false } })
+  await page.locator('.page-head').getByText('Off', { exact: true }).waitFor()
+  await link.and(page.locator(':focus')).waitFor()
+})
