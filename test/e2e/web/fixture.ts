@@ -112,3 +112,16 @@ export async function losingFirst(page: Page, address: RegExp): Promise<void> {
     return route.abort('connectionreset')
   })
 }
+
+/** Lets a request of the page wait until it is released. */
+export async function held(page: Page, method: string, pattern: string | RegExp): Promise<() => void> {
+  let release = (): void => undefined
+  const released = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  await page.route(pattern, async (route) => {
+    if (route.request().method() === method) await released
+    await route.continue()
+  })
+  return release
+}

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
 import { assertAccessible, assertFitsWidth } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { bridge } from '../bridge-plugin.ts'
-import { heading, install, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
+import { heading, held, install, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
 
 /** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
 
@@ -161,19 +160,6 @@ const door: FixturePlugin = {
   },
 }
 const doorPath = '/api/plugins/@fixtures/door'
-
-/** Lets a request of the page wait until it is released. */
-async function held(page: Page, method: string, pattern: string): Promise<() => void> {
-  let release = (): void => undefined
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  await page.route(pattern, async (route) => {
-    if (route.request().method() === method) await released
-    await route.continue()
-  })
-  return release
-}
 
 test('what is typed while the settings are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })

@@ -1,4 +1,5 @@
-import { useState } from 'preact/hooks'
+import { useRef, useState } from 'preact/hooks'
+import { pause } from '../../base/api.ts'
 import { numberKeys, withPoint } from '../../base/typed-number.ts'
 import { inputText, valueText } from '../../base/words.ts'
 import type { InputKind } from './input-kind.ts'
@@ -15,18 +16,26 @@ interface ValueInputProps {
   onTyping?(text: string | undefined): void
 }
 
+/** How long what was set is shown still, in milliseconds: what the plugin makes of it comes by the stream a moment later. */
+const settleTime = 300
+
 /** What one moves, chooses or types a value with, by its kind. */
 export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputProps) {
   const [typed, setTyped] = useState<string | undefined>(undefined)
+  const latest = useRef(typed)
 
   function show(text: string | undefined): void {
+    latest.current = text
     setTyped(text)
     onTyping?.(text)
   }
 
   async function set(next: unknown): Promise<void> {
+    const sent = latest.current
     const taken = await onSet(next)
-    if (taken === undefined) return
+    if (taken === true) await pause(settleTime)
+    // What has been typed or moved meanwhile stays.
+    if (taken === undefined || latest.current !== sent) return
     // A slider goes back to where it was; what was typed stays, to be put right.
     if (taken || (input.kind !== 'number' && input.kind !== 'text')) show(undefined)
   }
@@ -52,9 +61,11 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
       return (
         <select
           aria-label={label}
-          value={known}
+          value={typed ?? known}
           onChange={({ currentTarget }) => {
-            if (currentTarget.value !== '') void set(currentTarget.value)
+            if (currentTarget.value === '') return
+            show(currentTarget.value)
+            void set(currentTarget.value)
           }}
         >
           {input.options.includes(known) ? null : <option value={known}>{known === '' ? '–' : known}</option>}
@@ -86,7 +97,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
           type="color"
           aria-label={label}
           value={typed ?? colourOf(value)}
-          onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+          onInput={({ currentTarget }) => show(currentTarget.value)}
           onChange={({ currentTarget }) => void set(numbersOf(currentTarget.value))}
         />
       )

@@ -1,0 +1,88 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import type { Page } from 'playwright-core'
+import { until } from '../../helpers/until.ts'
+import { held, lampHost, options, run, useBrowser } from './fixture.ts'
+
+/** Values that somebody types, moves or chooses while another one is on its way to the plugin. */
+
+const open = useBrowser()
+
+/** Takes a name and a height, and no other mode than it has. */
+const gate = {
+  id: 'gate',
+  lua: `local plugin = Plugin:new("gate")
+    local name, height = "north", 2
+    plugin:control("name", function() return name end, function(value) name = value end)
+    plugin:control("height", function() return height end, function(value) height = value end)
+    plugin:onInit(function()
+      local mode = { value = "day" }
+      function mode:get() return self.value end
+      function mode:set() error("it is locked") end
+      expose(mode, "select", { id = "mode", name = "Mode", options = { "day", "night" } })
+    end)`,
+  manifest: {
+    name: 'Gate',
+    exports: {
+      controls: [
+        { id: 'name', type: 'string' },
+        { id: 'height', type: 'number', range: '0-10' },
+      ],
+    },
+  },
+}
+
+async function gatePage(context: TestContext) {
+  const host = await lampHost(context, { plugins: [gate] })
+  await run(host, '@fixtures/gate')
+  const { page } = await open(context, host)
+  await page.clock.install()
+  await page.goto('/plugins/@fixtures/gate/controls')
+  await page.getByText('Live', { exact: true }).waitFor()
+  return { host, page }
+}
+
+/** All that the page does at once with what it has been told. */
+const frames = (page: Page): Promise<unknown> =>
+  page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+
+test('what is typed while a value is being set stays, and can be set', options, async (context) => {
+  const { host, page } = await gatePage(context)
+  const name = page.getByRole('textbox', { name: 'name' })
+  const release = await held(page, 'PUT', /\/controls\/name$/)
+  await name.fill('south')
+  await name.press('Enter')
+  await name.pressSequentially('east')
+  const answer = page.waitForResponse(/\/controls\/name$/)
+  release()
+  await (await answer).finished()
+  await frames(page)
+  assert.equal(await name.inputValue(), 'southeast')
+  await name.press('Enter')
+  await until('the name', async () => {
+    const { body } = await host.request('GET', '/api/plugins/@fixtures/gate/controls')
+    return body.controls.some(({ value }: { value: unknown }) => value === 'southeast')
+  })
+})
+
+test('a slider stays where it was moved to until its value has come', options, async (context) => {
+  const { page } = await gatePage(context)
+  const height = page.getByRole('slider', { name: 'height' })
+  // What the host announces is shown a moment after it has come.
+  await page.clock.pauseAt(Date.now() + 2_000)
+  const answer = page.waitForResponse(/\/controls\/height$/)
+  await height.fill('9')
+  await (await answer).finished()
+  for (const passed of [0, 50, 200, 1_000]) {
+    await page.clock.runFor(passed)
+    assert.equal(await height.inputValue(), '9', `after ${passed} ms`)
+  }
+})
+
+test('a choice that is refused goes back to what there is', options, async (context) => {
+  const { page } = await gatePage(context)
+  const mode = page.getByRole('combobox', { name: 'Mode' })
+  await mode.selectOption('night')
+  await page.locator('.notice').getByText('it is locked').waitFor()
+  assert.equal(await mode.inputValue(), 'day')
+})
