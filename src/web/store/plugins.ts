@@ -29,12 +29,23 @@ const changed = new Set<string>()
 let planned = false
 let nextTry: ReturnType<typeof setTimeout> | undefined
 
+/** Counts readings and removals: what was asked for before a plugin was removed does not bring it back. */
+let turn = 0
+/** When a plugin was removed, as a turn. */
+const removals = new Map<string, number>()
+
+function isRemovedSince(asked: number, id: string): boolean {
+  return (removals.get(id) ?? 0) > asked
+}
+
 /** Answers whether they could be read; if not, they are asked for again. */
 export async function loadPlugins(): Promise<boolean> {
   clearTimeout(nextTry)
+  const asked = (turn += 1)
   try {
     const answer = await get<{ plugins: Plugin[] }>('/api/plugins')
-    plugins.value = new Map(answer.plugins.map((plugin) => [plugin.id, plugin]))
+    const present = answer.plugins.filter(({ id }) => !isRemovedSince(asked, id))
+    plugins.value = new Map(present.map((plugin) => [plugin.id, plugin]))
     pluginsError.value = ''
     return true
   } catch (error) {
@@ -57,14 +68,17 @@ export function putPlugin(plugin: Plugin): void {
 }
 
 export function removePlugin(id: string): void {
+  removals.set(id, (turn += 1))
   const next = new Map(plugins.peek() ?? [])
   if (next.delete(id)) plugins.value = next
 }
 
 /** Answers whether it is known now how it is. */
 export async function readPlugin(id: string): Promise<boolean> {
+  const asked = (turn += 1)
   try {
-    putPlugin(await get<Plugin>(pluginApi(id)))
+    const plugin = await get<Plugin>(pluginApi(id))
+    if (!isRemovedSince(asked, id)) putPlugin(plugin)
     return true
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) return false
@@ -84,6 +98,7 @@ export function followPlugins(): void {
     if (events.length === 0) return
     showStates(events)
     for (const { plugin, state } of events) {
+      if (state === 'uninstalled') removePlugin(plugin)
       if (absentStates.has(state)) changed.delete(plugin)
       else changed.add(plugin)
     }
@@ -114,8 +129,7 @@ function showStates(events: readonly { plugin: string; type: string; state: stri
   for (const { plugin, type, state } of events) {
     const present = next.get(plugin)
     if (present === undefined) continue
-    if (state === 'uninstalled') next.delete(present.id)
-    else next.set(present.id, { ...present, enabled: isEnabled(present, type), state: state as PluginState })
+    next.set(present.id, { ...present, enabled: isEnabled(present, type), state: state as PluginState })
   }
   plugins.value = next
 }

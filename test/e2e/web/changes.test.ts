@@ -5,7 +5,19 @@ import { assertAccessible } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
-import { heading, hostWithLamp, lamp, lampHost, logIn, options, run, token, useBrowser } from './fixture.ts'
+import {
+  answeredLate,
+  heading,
+  held,
+  hostWithLamp,
+  lamp,
+  lampHost,
+  logIn,
+  options,
+  run,
+  token,
+  useBrowser,
+} from './fixture.ts'
 
 /** What changes while a page of it is open: values, what there is, the login. */
 
@@ -125,6 +137,52 @@ test('what a plugin adds later is there without a reload', options, async (conte
       .waitFor()
     await page.getByRole('textbox', { name: `control of add/${name}` }).waitFor()
   }
+})
+
+test(
+  'a plugin that was uninstalled while the list was read does not come back with it',
+  options,
+  async (context) => {
+    const plugins = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, lua: `Plugin:new("${id}")` }))
+    const host = await lampHost(context, { plugins })
+    for (const { id } of plugins) await run(host, `@fixtures/${id}`)
+    const { page } = await open(context, host)
+    await page.goto('/plugins')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const rows = page.getByRole('list', { name: 'Installed plugins' }).getByRole('listitem')
+    const { isAnswered, release } = await answeredLate(page, /\/api\/plugins$/)
+    // So many change at once that the whole list is read.
+    await Promise.all(
+      plugins.map(({ id }) =>
+        host.request('POST', `/api/plugins/@fixtures/${id}/toggle`, { body: { enabled: false } }),
+      ),
+    )
+    await isAnswered
+    await host.request('DELETE', '/api/plugins/@fixtures/a')
+    await rows.filter({ hasText: 'Fixture a' }).waitFor({ state: 'detached' })
+    const answer = page.waitForResponse(/\/api\/plugins$/)
+    release()
+    await (await answer).finished()
+    await host.request('POST', '/api/plugins/@fixtures/b/toggle', { body: { enabled: true } })
+    await rows.filter({ hasText: 'Fixture b' }).getByText('Running', { exact: true }).waitFor()
+    assert.equal(await rows.count(), 4)
+  },
+)
+
+test('who goes on while a plugin is being uninstalled stays where they are', options, async (context) => {
+  const host = await hostWithLamp(context)
+  const { page } = await open(context, host)
+  await page.goto(`/plugins/${lamp}`)
+  await page.getByText('Live', { exact: true }).waitFor()
+  const release = await held(page, 'DELETE', /\/lamp$/)
+  await page.getByRole('button', { name: 'Uninstall' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Uninstall' }).click()
+  await page.getByRole('link', { name: 'History', exact: true }).first().click()
+  await heading(page, 'History').waitFor()
+  release()
+  await page.getByText(`${lamp} is uninstalled.`).waitFor()
+  await heading(page, 'History').waitFor()
+  assert.match(page.url(), /\/history$/)
 })
 
 test(

@@ -125,3 +125,22 @@ export async function held(page: Page, method: string, pattern: string | RegExp)
   })
   return release
 }
+
+/** The host answers at once, and the page hears of it when it is released: the first time that it asks. */
+export async function answeredLate(page: Page, address: RegExp) {
+  let answered = (): void => undefined
+  let release = (): void => undefined
+  const isAnswered = new Promise<void>((resolve) => (answered = resolve))
+  const isReleased = new Promise<void>((resolve) => (release = resolve))
+  await page.route(
+    address,
+    async (route) => {
+      const response = await route.fetch()
+      answered()
+      await isReleased
+      await route.fulfill({ response })
+    },
+    { times: 1 },
+  )
+  return { isAnswered, release }
+}

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { go } from '../../base/router.ts'
+import { go, place } from '../../base/router.ts'
 import type { Plugin } from '../../base/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { uninstall } from '../../store/commands.ts'
@@ -10,7 +10,9 @@ export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose()
 
   async function remove(): Promise<void> {
     const purge = [...(values ? ['kv'] : []), ...(files ? ['files'] : [])]
-    if (await uninstall(plugin.id, purge)) go('/plugins')
+    const { path } = place.peek()
+    // Somebody may have gone on meanwhile.
+    if ((await uninstall(plugin.id, purge)) && place.peek().path === path) go('/plugins')
   }
 
   return (
