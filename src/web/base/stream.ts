@@ -7,7 +7,7 @@ import type { JournalEvent, LogEntry } from './types.ts'
 
 /** The one stream of everything that the host announces. */
 
-type Announcement =
+export type Announcement =
   | { kind: 'lifecycle'; plugin: string | null; event: JournalEvent }
   | { kind: 'log'; plugin: string; entry: LogEntry }
   | { kind: 'event'; plugin: string; name: string; data: unknown }

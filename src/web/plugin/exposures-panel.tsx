@@ -3,7 +3,7 @@ import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
 import { ValueInput } from '../parts/inputs/value-input.tsx'
-import { useExposures } from '../store/exposures.ts'
+import { useExposures } from '../store/values.ts'
 import { tell } from '../store/notices.ts'
 import {
   featureName,

@@ -1,48 +1,70 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { ExposedState, Exposure } from '../../schema/plugin/exposure.ts'
 import { pluginApi } from '../base/api.ts'
-import { connections, onAnnouncements } from '../base/stream.ts'
-import type { Plugin, Point } from '../base/types.ts'
+import { type Announcement, connections, onAnnouncements } from '../base/stream.ts'
+import type { Exposed, Plugin, Point } from '../base/types.ts'
 import { useRemote } from './remote.ts'
 
-/** Objects, sensors and controls of a plugin, with their values as they change. */
+/** Objects, sensors and controls of a plugin, and what it exposes, with their values as they change. */
 
-interface Change {
-  value: unknown
-  removed: boolean
-  /** Which connection told it. */
-  connection: number
-}
+type Changes<Change> = ReadonlyMap<string, Change>
 
-/** What the host answers, and what the stream has told since, by path or id. What there is changes with the plugin's state. */
-function useChanging<T>({ id, state }: Plugin, kind: 'object' | 'sensor' | 'control') {
-  const remote = useRemote<T>(pluginApi(id, `/${kind}s`), { version: state })
-  const [changes, setChanges] = useState<ReadonlyMap<string, Change>>(new Map())
+/**
+ * What the host answers, and what the stream has told since, by path or id: that is newer than an answer which was on its way
+ * meanwhile. What there is changes with the plugin's state. `changeOf`: which one an announcement changes, and how.
+ */
+function useChanging<T, Kind extends Announcement['kind'], Change>(
+  { id, state }: Plugin,
+  path: string,
+  kinds: readonly Kind[],
+  changeOf: (
+    announcement: Extract<Announcement, { kind: Kind }>,
+    before: Changes<Change>,
+  ) => [key: string, Change],
+) {
+  const remote = useRemote<T>(pluginApi(id, path), { version: state })
+  const connection = connections.value
+  const reading = useRef(0)
+  const [changes, setChanges] = useState<Changes<Change>>(new Map())
+  /** During which reading each was told. */
+  const told = useRef(new Map<string, number>())
+  useEffect(() => {
+    reading.current += 1
+  }, [state, connection])
   useEffect(
     () =>
-      onAnnouncements({ kinds: [kind], plugin: id }, (announcements) => {
-        const connection = connections.peek()
-        const told = announcements.map((announcement): [string, Change] => {
-          const { value, removed } = announcement
-          return [
-            'path' in announcement ? announcement.path : announcement.id,
-            { value, removed, connection },
-          ]
-        })
-        setChanges((before) => new Map([...before, ...told]))
-      }),
-    [id, kind],
+      onAnnouncements({ kinds, plugin: id }, (announcements) =>
+        setChanges((before) => {
+          const next = new Map(before)
+          for (const announcement of announcements) {
+            const [key, change] = changeOf(announcement, next)
+            next.set(key, change)
+            told.current.set(key, reading.current)
+          }
+          return next
+        }),
+      ),
+    [id, path],
   )
-  useEffect(() => setChanges(new Map()), [state])
   // What was told before a break may have changed during it, and was read after it.
   useEffect(() => {
-    const present = connections.peek()
-    setChanges((before) => new Map([...before].filter(([, { connection }]) => connection === present)))
+    setChanges((before) => new Map([...before].filter(([key]) => told.current.get(key) === reading.current)))
   }, [remote.value])
   return { remote, changes }
 }
 
+interface ValueChange {
+  value: unknown
+  removed: boolean
+}
+
 export function useObjects(plugin: Plugin) {
-  const { remote, changes } = useChanging<{ objects: Record<string, unknown> }>(plugin, 'object')
+  const { remote, changes } = useChanging<{ objects: Record<string, unknown> }, 'object', ValueChange>(
+    plugin,
+    '/objects',
+    ['object'],
+    (announcement) => [announcement.path, announcement],
+  )
   const objects = new Map(Object.entries(remote.value?.objects ?? {}))
   for (const [path, change] of changes) {
     if (change.removed) objects.delete(path)
@@ -52,7 +74,12 @@ export function useObjects(plugin: Plugin) {
 }
 
 export function usePoints(plugin: Plugin, kind: 'sensor' | 'control') {
-  const { remote, changes } = useChanging<Record<string, Point[]>>(plugin, kind)
+  const { remote, changes } = useChanging<Record<string, Point[]>, 'sensor' | 'control', ValueChange>(
+    plugin,
+    `/${kind}s`,
+    [kind],
+    (announcement) => [announcement.id, announcement],
+  )
   const read = remote.value?.[`${kind}s`] ?? []
   const known = new Set(read.map((point) => point.id))
   const added = [...changes].flatMap(([point, { removed }]) => (removed || known.has(point) ? [] : [point]))
@@ -66,4 +93,33 @@ export function usePoints(plugin: Plugin, kind: 'sensor' | 'control') {
     return change.removed ? [] : [{ ...point, value: change.value }]
   })
   return { points, remote }
+}
+
+interface ExposureChange {
+  /** null: it is not exposed any more. */
+  exposure?: Exposure | null
+  state?: ExposedState
+}
+
+export function useExposures(plugin: Plugin) {
+  const { remote, changes } = useChanging<{ exposures: Exposed[] }, 'exposure' | 'exposed', ExposureChange>(
+    plugin,
+    '/exposures',
+    ['exposure', 'exposed'],
+    (announcement, before) => {
+      const known = before.get(announcement.id)
+      if (announcement.kind === 'exposed') return [announcement.id, { ...known, state: announcement.state }]
+      const { id, exposure } = announcement
+      // One that comes back is another one.
+      const isOther = exposure === null || known?.exposure === null
+      return [id, isOther ? { exposure, state: {} } : { ...known, exposure }]
+    },
+  )
+  const exposures = new Map((remote.value?.exposures ?? []).map((exposed) => [exposed.id, exposed]))
+  for (const [id, change] of changes) {
+    const { exposure, state } = { state: {}, ...exposures.get(id), ...change }
+    if (exposure === null || exposure === undefined) exposures.delete(id)
+    else exposures.set(id, { id, exposure, state })
+  }
+  return { exposures: remote.value && [...exposures.values()], remote }
 }

@@ -139,6 +139,41 @@ test('what a plugin adds later is there without a reload', options, async (conte
   }
 })
 
+/** A sensor, and the same exposed, with the state that `door/set` says. */
+const door: FixturePlugin = {
+  id: 'door',
+  lua: `
+local plugin = Plugin:new("door")
+local state = "shut"
+plugin:onInit(function()
+  local sensor = plugin:sensor("state", function() return state end)
+  expose(sensor, "sensor", { id = "door", name = "Front door" })
+  plugin:mqttSubscribe("door/set", function(_, payload)
+    state = payload
+    sensor:notify()
+  end)
+end)`,
+}
+
+test('a value that has changed since it was read is not told as it was', options, async (context) => {
+  const host = await lampHost(context, { plugins: [door] })
+  await run(host, '@fixtures/door')
+  const client = await connect(context, host.mqttUrl)
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/door')
+  await page.getByText('Live', { exact: true }).waitFor()
+  const { isAnswered, release } = await answeredLate(page, /\/exposures$/)
+  await page.getByRole('link', { name: 'Controls', exact: true }).click()
+  await isAnswered
+  const state = page.getByRole('list', { name: 'Sensors' }).locator('output')
+  await state.getByText('shut').waitFor()
+  await client.publishAsync('door/set', 'open', { qos: 1 })
+  await state.getByText('open').waitFor()
+  release()
+  const item = page.getByRole('list', { name: 'Exposed' }).getByRole('listitem')
+  await item.getByText('open', { exact: true }).waitFor()
+})
+
 test(
   'a plugin that was uninstalled while the list was read does not come back with it',
   options,
