@@ -183,3 +183,29 @@ test(
     await page.getByText('and 5 more').waitFor()
   },
 )
+
+test(
+  'a long version leaves room for its plugin, and a long unit for its number',
+  options,
+  async (context) => {
+    const nightly: FixturePlugin = {
+      id: 'nightly',
+      version: `1.0.0-${'nightly'.repeat(8)}`,
+      lua: 'Plugin:new("nightly")',
+      manifest: {
+        configSchema: [{ key: 'speed', type: 'number', label: 'Speed', unit: 'kilometres'.repeat(5) }],
+      },
+    }
+    const host = await startTestHost({ plugins: [nightly] })
+    context.after(() => host.close())
+    await install(host, '@fixtures/nightly')
+    const { page } = await openPage(context, host, { theme: 'light', width: 320 })
+    await page.goto('/machines/plugin-lifecycle')
+    await page.getByRole('list', { name: 'State of every plugin' }).getByText('@fixtures/').waitFor()
+    assert.deepEqual(await page.evaluate<string[]>(wordsCut), [])
+    await page.goto('/plugins/@fixtures/nightly/settings')
+    const box = await page.getByRole('textbox', { name: 'Speed' }).boundingBox()
+    assert.ok(box !== null && box.width >= 90, `${box?.width} pixels`)
+    await assertFitsWidth(page, 'a long unit')
+  },
+)
