@@ -89,3 +89,28 @@ test('no field has letters so small that Safari would make the page larger', opt
     )
   }
 })
+
+test('the bar at the bottom hides nothing that has the focus', options, async (context) => {
+  const plugins = Array.from({ length: 12 }, (_, index) => ({
+    id: `plugin-${index}`,
+    lua: `Plugin:new("plugin-${index}")`,
+  }))
+  const host = await lampHost(context, { plugins })
+  for (const { id } of plugins) await install(host, `@fixtures/${id}`)
+  const { page } = await open(context, host, { theme: 'light', width: 390 })
+  await page.goto('/plugins')
+  const last = page.getByRole('switch', { name: 'Fixture plugin-11 enabled' })
+  await last.waitFor()
+  await page.getByRole('searchbox').focus()
+  const hidden = new Set<string>()
+  while ((await last.and(page.locator(':focus')).count()) === 0) {
+    await page.keyboard.press('Tab')
+    const name = await page.evaluate<string | null>(`(() => {
+      const { left, top, width, height } = document.activeElement.getBoundingClientRect()
+      const seen = document.elementFromPoint(left + width / 2, top + height / 2)
+      return document.activeElement.contains(seen) ? null : document.activeElement.outerHTML
+    })()`)
+    if (name !== null) hidden.add(name)
+  }
+  assert.deepEqual([...hidden], [])
+})
