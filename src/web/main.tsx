@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { needsToken, pause, wordsOf } from './base/api.ts'
+import { keepDirection } from './base/kept-direction.ts'
 import { keepFocus } from './base/kept-focus.ts'
 import { followLinks, go, place } from './base/router.ts'
 import { connections, followTabs, openStream, watchStream } from './base/stream.ts'
@@ -138,6 +139,7 @@ connections.subscribe((count) => {
 })
 
 applyTheme()
+keepDirection()
 keepFocus()
 followLinks()
 followTabs()

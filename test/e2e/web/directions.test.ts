@@ -8,9 +8,41 @@ const open = useBrowser()
 const turned = '\u202e'
 const plugin = {
   id: 'turned',
-  lua: 'Plugin:new("turned")',
+  lua: `
+local plugin = Plugin:new("turned")
+plugin:onInit(function()
+  expose(plugin:sensor("sensor", function() return 1 end), "sensor",
+    { id = "shown", name = "Shown ${turned}nwohs", area = "Hall ${turned}llah" })
+  plugin:control("control", function() return 1 end, function() end)
+end)`,
+  files: { 'README.md': '# Lamp' },
   manifest: {
     name: `Lamp ${turned}gnihton`,
+    description: `A lamp ${turned}gnihton`,
+    tags: [`tag ${turned}x`],
+    docs: [{ title: `Read ${turned}em`, file: 'README.md' }],
+    exports: {
+      sensors: [{ id: 'sensor', description: `Says ${turned}gnihton`, unit: `m${turned}s` }],
+      controls: [{ id: 'control', description: `Does ${turned}gnihton` }],
+      events: [{ name: 'turned:event', description: `Of ${turned}gnihton` }],
+    },
+    configSchema: [
+      {
+        key: 'speed',
+        type: 'number',
+        label: `Speed ${turned}deeps`,
+        description: `In ${turned}sretem`,
+        required: true,
+        unit: `m${turned}s`,
+        group: `Group ${turned}puorg`,
+      },
+      {
+        key: 'rows',
+        type: 'list',
+        label: `Rows ${turned}swor`,
+        fields: [{ key: 'row', label: `Row ${turned}wor` }],
+      },
+    ],
     permissions: { hosts: [`a${turned}b.example`], mqtt: { publish: [`t/${turned}x`] } },
   },
 }
@@ -34,4 +66,49 @@ test('a name of a plugin cannot turn the words around it', options, async (conte
   await page.getByRole('button', { name: 'Uninstall' }).click()
   await page.getByRole('heading', { name: 'Uninstall Lamp \ufffdgnihton?' }).waitFor()
   assert.equal(await turns(), 0)
+})
+
+test('a text of a plugin cannot turn the words of its own page', options, async (context) => {
+  const host = await lampHost(context, { plugins: [plugin] })
+  await install(host, '@fixtures/turned')
+  const path = '/plugins/@fixtures/turned'
+  const config = { speed: 1, rows: [{ row: 'x' }] }
+  assert.equal((await host.request('POST', `/api${path}/config`, { body: { config } })).status, 200)
+  const { body } = await host.request('POST', `/api${path}/toggle`, { body: { enabled: true } })
+  assert.equal(body.state, 'running')
+  const { page } = await open(context, host)
+  /** Pages, and texts that each shows. */
+  const pages: [address: string, ...texts: string[]][] = [
+    ['/plugins', 'Lamp \ufffdgnihton', 'A lamp \ufffdgnihton', 'tag \ufffdx'],
+    [path, 'A lamp \ufffdgnihton', 'tag \ufffdx'],
+    [
+      `${path}/settings`,
+      'Group \ufffdpuorg',
+      'Speed \ufffddeeps',
+      'In \ufffdsretem',
+      'm\ufffds',
+      'Row \ufffdwor',
+    ],
+    [
+      `${path}/controls`,
+      'Says \ufffdgnihton',
+      'm\ufffds',
+      'Does \ufffdgnihton',
+      'Shown \ufffdnwohs',
+      'Hall \ufffdllah',
+    ],
+    [`${path}/events`, 'Of \ufffdgnihton'],
+    [`${path}/documents`, 'Read \ufffdem'],
+    [`${path}/limits`, 'Saving reloads Lamp \ufffdgnihton.'],
+  ]
+  for (const [address, ...texts] of pages) {
+    await page.goto(address)
+    if (address.endsWith('limits')) await page.getByLabel('Timers').first().fill('7')
+    for (const text of texts) await page.locator('main').getByText(text).first().waitFor()
+    assert.doesNotMatch(await page.locator('main').innerText(), new RegExp(turned), address)
+  }
+  await page.goto(`${path}/settings`)
+  await page.getByLabel('Speed').fill('fast')
+  await page.getByText('Cannot be saved yet: Speed').waitFor()
+  assert.doesNotMatch(await page.locator('main').innerText(), new RegExp(turned))
 })
