@@ -1,3 +1,4 @@
+import type { TargetedInputEvent } from 'preact'
 import { useState } from 'preact/hooks'
 import { send } from '../base/api.ts'
 import type { Repository } from '../base/types.ts'
@@ -7,6 +8,7 @@ import { ConfirmDialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { useSubmit } from '../parts/inputs/use-submit.ts'
+import { useKeptState } from '../store/kept-state.ts'
 import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
@@ -96,42 +98,38 @@ function SignatureMark({ repository: { publicKey, signed, signedAt } }: { reposi
   )
 }
 
+const nothing = { name: '', url: '', publicKey: '' }
+
 function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
-  const [name, setName] = useState('')
-  const [url, setUrl] = useState('')
-  const [publicKey, setPublicKey] = useState('')
+  const [typed, setTyped] = useKeptState('repository to add', nothing)
+  const { name, url, publicKey } = typed
   const { submit, sending, failure } = useSubmit(async () => {
     const key = publicKey.trim()
     const body = { name: name.trim(), url: url.trim(), ...(key === '' ? {} : { publicKey: key }) }
     onAdded(await send<Answer>('POST', '/api/repositories', body))
     tell(`${name} is added.`)
-    setName('')
-    setUrl('')
-    setPublicKey('')
+    // What has been typed meanwhile stays.
+    setTyped((now) => ({
+      name: now.name === name ? '' : now.name,
+      url: now.url === url ? '' : now.url,
+      publicKey: now.publicKey === publicKey ? '' : now.publicKey,
+    }))
   })
+  const typedInto =
+    (field: keyof typeof nothing) =>
+    ({ currentTarget: { value } }: TargetedInputEvent<HTMLInputElement>): void =>
+      setTyped((now) => ({ ...now, [field]: value }))
 
   return (
     <form class="panel" onSubmit={submit}>
       <h2>Add a repository</h2>
       <label class="field">
         Name
-        <input
-          value={name}
-          required
-          maxLength={128}
-          {...literalText}
-          onInput={({ currentTarget }) => setName(currentTarget.value)}
-        />
+        <input value={name} required maxLength={128} {...literalText} onInput={typedInto('name')} />
       </label>
       <label class="field">
         Address: a web address, or a folder of the machine that the host runs on
-        <input
-          value={url}
-          required
-          maxLength={2048}
-          {...literalText}
-          onInput={({ currentTarget }) => setUrl(currentTarget.value)}
-        />
+        <input value={url} required maxLength={2048} {...literalText} onInput={typedInto('url')} />
       </label>
       <label class="field">
         Public key of its maintainer, if it is signed
@@ -141,7 +139,7 @@ function AddRepository({ onAdded }: { onAdded(answer: Answer): void }) {
           {...literalText}
           placeholder="RW…"
           aria-describedby="key-hint"
-          onInput={({ currentTarget }) => setPublicKey(currentTarget.value)}
+          onInput={typedInto('publicKey')}
         />
       </label>
       <p class="hint" id="key-hint">

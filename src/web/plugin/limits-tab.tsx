@@ -1,20 +1,22 @@
-import { useState } from 'preact/hooks'
 import { pluginApi, send } from '../base/api.ts'
 import type { LimitDescription, Plugin } from '../base/types.ts'
 import { momentOf } from '../base/words.ts'
 import { Failure, ReadState } from '../parts/feedback.tsx'
 import { useSubmit } from '../parts/inputs/use-submit.ts'
 import { tell } from '../store/notices.ts'
+import { useKeptState } from '../store/kept-state.ts'
 import { putPlugin } from '../store/plugins.ts'
 import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
 import { useRemote } from '../store/remote.ts'
 import { limitName, limitText } from '../base/limit-words.ts'
 
+const nothing: ReadonlyMap<string, string> = new Map()
+
 /** What the plugin may take of the host; an empty field is what the host gives every plugin. */
 export function LimitsTab({ plugin }: { plugin: Plugin }) {
   const remote = useRemote<{ limits: LimitDescription[] }>('/api/limits')
   const described = remote.value?.limits ?? []
-  const [typed, setTyped] = useState<ReadonlyMap<string, string>>(new Map())
+  const [typed, setTyped] = useKeptState<ReadonlyMap<string, string>>(`limits of ${plugin.id}`, nothing)
   const { submit, sending, failure } = useSubmit(save)
   const set = new Map(Object.entries<number | undefined>(plugin.limits.set))
   const textOf = (name: string): string => typed.get(name) ?? String(set.get(name) ?? '')
@@ -54,7 +56,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
             limit={limit}
             text={textOf(limit.name)}
             reachedAt={plugin.limitsReached.find((reached) => reached.limit === limit.name)?.at}
-            onInput={(text) => setTyped(new Map(typed).set(limit.name, text))}
+            onInput={(text) => setTyped((now) => new Map(now).set(limit.name, text))}
           />
         ))}
       </div>
@@ -77,7 +79,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
         >
           Save the limits
         </button>
-        <button type="button" disabled={sending || typed.size === 0} onClick={() => setTyped(new Map())}>
+        <button type="button" disabled={sending || typed.size === 0} onClick={() => setTyped(() => nothing)}>
           Discard changes
         </button>
       </div>

@@ -1,4 +1,4 @@
-import { useId, useState } from 'preact/hooks'
+import { useId } from 'preact/hooks'
 import { placementInWords } from '../base/fleet-words.ts'
 import type { FleetHost, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
@@ -6,6 +6,7 @@ import { Fact } from '../parts/fact.tsx'
 import { Failure, ReadState } from '../parts/feedback.tsx'
 import { useSubmit } from '../parts/inputs/use-submit.ts'
 import { changePlacement } from '../store/commands.ts'
+import { useKeptState } from '../store/kept-state.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
 import { literalText } from '../parts/inputs/literal-text.ts'
@@ -15,8 +16,8 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
   const { host, epoch, placement } = plugin
   const hosts = useRemote<{ hosts: FleetHost[] }>('/api/hosts')
   // Undefined: as it is stored.
-  const [typedHost, setHost] = useState<string | undefined>(undefined)
-  const [typedLabels, setLabels] = useState<string | undefined>(undefined)
+  const [typedHost, setHost] = useKeptState<string | undefined>(`host of ${plugin.id}`, undefined)
+  const [typedLabels, setLabels] = useKeptState<string | undefined>(`labels of ${plugin.id}`, undefined)
   const { submit, sending, failure } = useSubmit(save)
   const id = useId()
   const live = (hosts.value?.hosts ?? []).map((one) => one.id).sort()
@@ -31,8 +32,9 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
     if (!changed) return
     const host = chosen === '' ? {} : { host: chosen }
     await changePlacement(plugin.id, { ...host, ...(labels.length === 0 ? {} : { labels }) })
-    setHost(undefined)
-    setLabels(undefined)
+    // What has been typed meanwhile stays.
+    setHost((now) => (now === typedHost ? undefined : now))
+    setLabels((now) => (now === typedLabels ? undefined : now))
   }
 
   return (
@@ -55,7 +57,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
         <select
           id={`${id}-host`}
           value={chosen}
-          onChange={({ currentTarget }) => setHost(currentTarget.value)}
+          onChange={({ currentTarget: { value } }) => setHost(() => value)}
         >
           <option value="">Any</option>
           {live.map((name) => (
@@ -77,7 +79,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
           value={typedLabels ?? storedLabels}
           {...literalText}
           aria-describedby={`${id}-hint`}
-          onInput={({ currentTarget }) => setLabels(currentTarget.value)}
+          onInput={({ currentTarget: { value } }) => setLabels(() => value)}
         />
       </div>
       <p class="hint" id={`${id}-hint`}>

@@ -108,6 +108,10 @@ test('a plugin says where it runs, and is told where it may', options, async (co
   await form.getByRole('alert').getByText('/labels/2').waitFor()
   await form.getByLabel('Labels that it must have, with commas').fill('serial')
   await form.getByLabel('Host', { exact: true }).selectOption('cellar')
+  // It stays typed while one looks at another page.
+  await page.getByRole('link', { name: 'System', exact: true }).click()
+  await page.getByRole('heading', { name: 'Health' }).waitFor()
+  await page.goBack()
   await save.click()
   await form.getByText('only on cellar, while it has serial', { exact: true }).waitFor()
   await form.getByText('4', { exact: true }).waitFor()
