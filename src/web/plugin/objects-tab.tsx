@@ -1,19 +1,18 @@
-import { useState } from 'preact/hooks'
+import { place, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
-import { SearchBox } from '../parts/lists/search-box.tsx'
+import { fitsSearch, SearchBox } from '../parts/lists/search-box.tsx'
 import { useObjects } from '../store/values.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {
   const { objects, remote } = useObjects(plugin)
-  const [wanted, setWanted] = useState('')
-  const text = wanted.trim().toLowerCase()
+  const wanted = place.value.query.get('q') ?? ''
   const paths = [...objects.keys()]
-    .filter((path) => `${path} ${valueText(objects.get(path))}`.toLowerCase().includes(text))
+    .filter((path) => fitsSearch(wanted, [`${path} ${valueText(objects.get(path))}`]))
     .sort()
   return (
     <section class="panel">
@@ -21,7 +20,12 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
       <ReadState remote={remote} what="the objects" />
       {objects.size > 0 ? (
         <div class="toolbar">
-          <SearchBox label="Search the objects" value={wanted} found={paths.length} onInput={setWanted} />
+          <SearchBox
+            label="Search the objects"
+            value={wanted}
+            found={paths.length}
+            onInput={(q) => setQuery({ q })}
+          />
         </div>
       ) : remote.value === undefined ? null : (
         <Empty>

@@ -100,22 +100,31 @@ test(
   },
 )
 
-test('what is searched in a log and in events stands in the address', options, async (context) => {
-  const host = await hostWithLamp(context)
-  const { page } = await open(context, host)
-  await page.goto(`/plugins/${lamp}/logs?q=shining&level=warn`)
-  await page.getByText('No line fits.').waitFor()
-  const level = page.getByLabel('Lowest level')
-  assert.equal(await level.inputValue(), 'warn')
-  await level.selectOption('info')
-  await page.getByText('1 found', { exact: true }).waitFor()
-  await page.reload()
-  await page.getByText('1 found', { exact: true }).waitFor()
-  assert.equal(new URL(page.url()).search, '?q=shining&level=info')
-  await page.goto(`/plugins/${lamp}/events`)
-  await page.getByRole('searchbox', { name: 'Search the events' }).fill('lamp:blink')
-  await page.waitForURL(/\/events\?q=lamp%3Ablink$/)
-})
+test(
+  'what is searched in a log, in events and in objects stands in the address',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page } = await open(context, host)
+    await page.goto(`/plugins/${lamp}/logs?q=shining&level=warn`)
+    await page.getByText('No line fits.').waitFor()
+    const level = page.getByLabel('Lowest level')
+    assert.equal(await level.inputValue(), 'warn')
+    await level.selectOption('info')
+    await page.getByText('1 found', { exact: true }).waitFor()
+    await page.reload()
+    await page.getByText('1 found', { exact: true }).waitFor()
+    assert.equal(new URL(page.url()).search, '?q=shining&level=info')
+    await page.goto(`/plugins/${lamp}/events`)
+    await page.getByRole('searchbox', { name: 'Search the events' }).fill('lamp:blink')
+    await page.waitForURL(/\/events\?q=lamp%3Ablink$/)
+    await page.goto(`/plugins/${lamp}/objects?q=cellar`)
+    await page.getByText('No object fits the search.').waitFor()
+    await page.getByRole('searchbox', { name: 'Search the objects' }).fill('Kitchen')
+    await page.getByText('1 found', { exact: true }).waitFor()
+    await page.waitForURL(/\/objects\?q=Kitchen$/)
+  },
+)
 
 test('a host that was started long ago has a state', options, async (context) => {
   const host = await busyHost(context)
