@@ -70,6 +70,8 @@ interface RequestOptions {
   /** Milliseconds from the beginning on in which a command must have come through; default: it depends on what is in its way. */
   patience?: number
   headers?: Readonly<Record<string, string>>
+  /** The answer is a text; default: JSON, or nothing. */
+  isText?: boolean
 }
 
 interface ApiAnswer<T> {
@@ -120,7 +122,7 @@ export function pause(time: number): Promise<void> {
 async function ask<T>(
   method: string,
   path: string,
-  { body, signal: abort, patience = requestTime, headers = {} }: RequestOptions,
+  { body, signal: abort, patience = requestTime, headers = {}, isText = false }: RequestOptions,
 ): Promise<ApiAnswer<T>> {
   const deadline = AbortSignal.timeout(patience)
   const unanswered = (status: number, isLate: boolean): ApiError =>
@@ -148,7 +150,14 @@ async function ask<T>(
     if (abort?.aborted === true) throw error
     throw unanswered(0, deadline.aborted)
   }
-  if (answer.ok) return { body: content as T, headers: answer.headers }
+  if (answer.ok) {
+    if (isJson || isText || content === '') return { body: content as T, headers: answer.headers }
+    throw new ApiError(
+      answer.status,
+      'unknown',
+      'Something else answers in place of the host, such as a proxy that asks who you are. Load this page anew.',
+    )
+  }
   const problem = (isJson ? content : {}) as Partial<Refusal>
   const isLate = lateStatuses.has(answer.status)
   // Without a code it is no answer of the host's.

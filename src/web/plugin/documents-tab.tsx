@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { addressOf } from '../base/address.ts'
-import { pluginApi } from '../base/api.ts'
+import { pluginApi, request } from '../base/api.ts'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { Empty, ReadState } from '../parts/feedback.tsx'
-import { useRemote } from '../store/remote.ts'
+import { useAnswer } from '../store/remote.ts'
 
 export function DocumentsTab({ plugin }: { plugin: Plugin }) {
   const { docs } = plugin
@@ -33,7 +33,10 @@ export function DocumentsTab({ plugin }: { plugin: Plugin }) {
 /** The host has taken out all that acts; this shows the rest in the colours of the page. */
 function DocumentView({ id, file }: { id: string; file: string }) {
   const path = pluginApi(id, `/doc?file=${encodeURIComponent(file)}&render=html`)
-  const remote = useRemote<string>(path)
+  const remote = useAnswer(
+    path,
+    async (signal) => (await request<string>('GET', path, { signal, isText: true })).body,
+  )
   const { value } = remote
   const element = useRef<HTMLElement>(null)
   useEffect(() => {

@@ -210,6 +210,29 @@ test('an answer that takes long holds nothing else up', options, async (context)
   await page.unrouteAll({ behavior: 'wait' })
 })
 
+test(
+  'what answers in place of the host, such as the login of a proxy, is not taken for its answer',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page, faults } = await open(context, host)
+    for (const [address, asked] of [
+      ['/plugins', /\/api\/plugins$/],
+      ['/catalog', /\/api\/catalog$/],
+      ['/machines', /\/api\/machines\//],
+      ['/system', /\/api\/system$/],
+      [`/plugins/${lamp}/controls`, /\/exposures$/],
+    ] as const) {
+      await page.route(asked, (route) => route.fulfill({ contentType: 'text/html', body: '<h1>Log in</h1>' }))
+      await page.goto(address)
+      const failure = page.getByRole('alert').getByText('Something else answers in place of the host')
+      await failure.first().waitFor()
+      await page.unrouteAll({ behavior: 'wait' })
+    }
+    assert.deepEqual(faults, [])
+  },
+)
+
 test('a mistyped address leads to a page that says so, and on', options, async (context) => {
   const host = await lampHost(context)
   const { page } = await open(context, host, { theme: 'light', width: 1280 })
