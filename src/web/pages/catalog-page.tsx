@@ -16,6 +16,7 @@ import { ForeignNamespace } from '../plugin/changes/foreign-namespace.tsx'
 import { ChangeDialog } from '../plugin/changes/change-dialog.tsx'
 import type { Change } from '../plugin/changes/use-change-check.ts'
 import { busy } from '../store/commands.ts'
+import { repositoryChanges } from '../store/journal.ts'
 import { pluginList, plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
@@ -26,9 +27,11 @@ export function CatalogPage() {
   const repository = query.get('repository') ?? ''
   const tag = query.get('tag') ?? ''
   const [change, setChange] = useState<Change | undefined>(undefined)
-  // What is installed has changed: so has what the catalog says of it.
+  // What is installed has changed, or what there is to install: so has what the catalog says of it.
   const versions = pluginList.value.map(({ id, version }) => `${id} ${version}`).join()
-  const remote = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog', { version: versions })
+  const remote = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog', {
+    version: `${versions} ${repositoryChanges.value}`,
+  })
   const entries = remote.value?.plugins ?? []
   const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
   const shown = entries.filter(

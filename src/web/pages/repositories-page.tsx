@@ -8,6 +8,7 @@ import { ConfirmDialog } from '../parts/dialog.tsx'
 import { Empty, Failure, Note, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { useSubmit } from '../parts/inputs/use-submit.ts'
+import { repositoryChanges } from '../store/journal.ts'
 import { useKeptState } from '../store/kept-state.ts'
 import { tell, tellFailure } from '../store/notices.ts'
 import { useRemote } from '../store/remote.ts'
@@ -19,7 +20,7 @@ interface Answer {
 }
 
 export function RepositoriesPage() {
-  const remote = useRemote<Answer>('/api/repositories')
+  const remote = useRemote<Answer>('/api/repositories', { version: repositoryChanges.value })
   const { value, set } = remote
   const [removing, setRemoving] = useState<string | undefined>(undefined)
 

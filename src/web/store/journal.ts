@@ -18,6 +18,9 @@ export interface Journal {
   lastSeq: number
 }
 
+/** How often the list of repositories has changed since this page was opened. */
+export const repositoryChanges = signal(0)
+
 export const journal = signal<Journal>({ events: [], firstSeq: 1, lastSeq: 0 })
 
 /** Reads the newest page. Answers the number of the last event. */
@@ -78,6 +81,8 @@ export async function readEvents(after: number, limit: number): Promise<JournalE
 export function followJournal(): void {
   onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
     const { events, firstSeq, lastSeq } = journal.peek()
+    if (announcements.some(({ event }) => /^Repository(Added|Removed)$/.test(event.type)))
+      repositoryChanges.value += 1
     const fresh = announcements.map(({ event }) => event).filter(({ seq }) => seq > lastSeq)
     if (fresh.length === 0) return
     const all = [...events, ...fresh]

@@ -285,6 +285,23 @@ test('what is typed into a form stays while one looks at another page', options,
   assert.equal(await page.getByLabel('Address: a web address').inputValue(), '')
 })
 
+test('a repository that somebody else adds or removes is there, and is gone', options, async (context) => {
+  const host = await lampHost(context)
+  const { page } = await open(context, host)
+  const other = { name: 'other', url: host.repository }
+  for (const [address, rows] of [
+    ['/repositories', page.getByRole('list', { name: 'Repositories' }).getByText('other', { exact: true })],
+    ['/catalog', page.locator('option', { hasText: 'other' })],
+  ] as const) {
+    await page.goto(address)
+    await page.getByText('Live', { exact: true }).waitFor()
+    assert.equal((await host.request('POST', '/api/repositories', { body: other })).status, 201)
+    await rows.waitFor({ state: 'attached' })
+    assert.equal((await host.request('DELETE', '/api/repositories/other')).status, 200)
+    await rows.waitFor({ state: 'detached' })
+  }
+})
+
 test('a page that is older than its host says so, and is loaded anew', options, async (context) => {
   const host = await hostWithLamp(context, { settings: { token } })
   const proxy = await createTcpProxy(context, host.url)
