@@ -7,7 +7,7 @@ import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
 import { Page } from '../parts/frame/page.tsx'
-import { fitsSearch, SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText, textOfPlugin } from '../parts/lists/search-box.tsx'
 import { Select } from '../parts/inputs/select.tsx'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import { permissionsInWords } from '../base/permission-words.ts'
@@ -23,7 +23,6 @@ import { Link } from '../parts/link.tsx'
 
 export function CatalogPage() {
   const { query } = place.value
-  const wanted = query.get('q') ?? ''
   const repository = query.get('repository') ?? ''
   const tag = query.get('tag') ?? ''
   const [change, setChange] = useState<Change | undefined>(undefined)
@@ -34,12 +33,11 @@ export function CatalogPage() {
   })
   const entries = remote.value?.plugins ?? []
   const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
-  const shown = entries.filter(
+  const chosen = entries.filter(
     (entry) =>
-      (repository === '' || entry.repository === repository) &&
-      (tag === '' || entry.tags.includes(tag)) &&
-      fitsSearch(wanted, [entry.fullId, entry.name, entry.description, entry.author, ...entry.tags]),
+      (repository === '' || entry.repository === repository) && (tag === '' || entry.tags.includes(tag)),
   )
+  const shown = fitting(chosen, searchedText(), (entry) => textOfPlugin(entry, entry.fullId))
   return (
     <Page
       title="Catalog"
@@ -48,12 +46,7 @@ export function CatalogPage() {
       }
     >
       <div class="toolbar">
-        <SearchBox
-          label="Search the catalog"
-          value={wanted}
-          found={remote.value && shown.length}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label="Search the catalog" found={remote.value && shown.length} />
         <Select
           label="Repository"
           value={repository}

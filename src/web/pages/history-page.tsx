@@ -7,7 +7,7 @@ import { EventList } from '../parts/lists/event-list.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
 import { MovedAway } from '../parts/lists/moved-away.tsx'
 import { Page } from '../parts/frame/page.tsx'
-import { SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { Select } from '../parts/inputs/select.tsx'
 import { journal, pageSize, reachBack } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
@@ -21,7 +21,7 @@ const origins = ['http', 'mqtt', 'supervisor', 'startup', 'shutdown', 'file']
 export function HistoryPage() {
   const { events, firstSeq, lastSeq } = journal.value
   const { query } = place.value
-  const wanted = query.get('q') ?? ''
+  const wanted = searchedText()
   const by = query.get('by') ?? ''
   const [reading, setReading] = useState(false)
   const changes = useSettingChanges(events)
@@ -40,12 +40,7 @@ export function HistoryPage() {
       aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq - firstSeq + 1, 'event')}</span>}
     >
       <div class="toolbar">
-        <SearchBox
-          label="Search the history"
-          value={wanted}
-          found={lastSeq === 0 ? undefined : shown.length}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label="Search the history" found={lastSeq === 0 ? undefined : shown.length} />
         <Select
           label="Who asked"
           value={by}
@@ -93,15 +88,14 @@ async function readOlderThatFit(wanted: string, by: string): Promise<void> {
 }
 
 /** What of an event is searched; made once for each, as there are thousands. */
-const searched = new WeakMap<JournalEvent, string>()
+const texts = new WeakMap<JournalEvent, string>()
 
-function searchedText(event: JournalEvent): string {
-  const known = searched.get(event)
+function textOf(event: JournalEvent): string {
+  const known = texts.get(event)
   if (known !== undefined) return known
   const { seq, type, plugin, state } = event
-  const text =
-    `#${seq} ${type} ${eventInWords(type)} ${plugin ?? ''} ${state} ${detailOf(event)}`.toLowerCase()
-  searched.set(event, text)
+  const text = `#${seq} ${type} ${eventInWords(type)} ${plugin ?? ''} ${state} ${detailOf(event)}`
+  texts.set(event, text)
   return text
 }
 
@@ -110,13 +104,7 @@ function filtered(
   changes: ReadonlyMap<number, string>,
   wanted: string,
   by: string,
-): JournalEvent[] {
-  const text = wanted.trim().toLowerCase()
-  return events.filter(
-    (event) =>
-      (by === '' || event.by === by) &&
-      (text === '' ||
-        searchedText(event).includes(text) ||
-        changes.get(event.seq)?.toLowerCase().includes(text) === true),
-  )
+): readonly JournalEvent[] {
+  const chosen = events.filter((event) => by === '' || event.by === by)
+  return fitting(chosen, wanted, (event) => `${textOf(event)}\n${changes.get(event.seq) ?? ''}`)
 }

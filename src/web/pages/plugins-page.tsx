@@ -7,7 +7,7 @@ import { Empty, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { PluginSwitch } from '../parts/inputs/plugin-switch.tsx'
-import { fitsSearch, SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText, textOfPlugin } from '../parts/lists/search-box.tsx'
 import { Select } from '../parts/inputs/select.tsx'
 import { TagFilter, tagsOf } from '../parts/lists/tag-filter.tsx'
 import { pluginList, plugins, pluginsRemote } from '../store/plugins.ts'
@@ -16,7 +16,7 @@ import { Link } from '../parts/link.tsx'
 export function PluginsPage() {
   const all = plugins.value
   const { query } = place.value
-  const wanted = query.get('q') ?? ''
+  const wanted = searchedText()
   const tag = query.get('tag') ?? ''
   const state = query.get('state') ?? ''
   const list = pluginList.value
@@ -28,12 +28,7 @@ export function PluginsPage() {
       aside={all === undefined ? null : <span class="count">{countOf(all.size, 'plugin')}</span>}
     >
       <div class="toolbar">
-        <SearchBox
-          label="Search plugins"
-          value={wanted}
-          found={all && shown.length}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label="Search plugins" found={all && shown.length} />
         <Select
           label="State"
           value={state}
@@ -100,11 +95,11 @@ function PluginRow({ plugin }: { plugin: Plugin }) {
 }
 
 function filtered(all: readonly Plugin[], wanted: string, tag: string, state: string): Plugin[] {
-  return all
-    .filter((plugin) => {
-      if (tag !== '' && !plugin.tags.includes(tag)) return false
-      if (state === 'off' ? plugin.enabled : state !== '' && plugin.state !== state) return false
-      return fitsSearch(wanted, [plugin.id, plugin.name, plugin.description, plugin.author, ...plugin.tags])
-    })
-    .sort((one, other) => compareText(one.name, other.name))
+  const chosen = all.filter((plugin) => {
+    if (tag !== '' && !plugin.tags.includes(tag)) return false
+    return state === 'off' ? !plugin.enabled : state === '' || plugin.state === state
+  })
+  return fitting(chosen, wanted, (plugin) => textOfPlugin(plugin, plugin.id)).toSorted((one, other) =>
+    compareText(one.name, other.name),
+  )
 }

@@ -1,19 +1,21 @@
 import { useMemo, useState } from 'preact/hooks'
-import { place, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { momentOf, valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/lists/line-list.tsx'
 import { PauseButton } from '../parts/lists/pause-button.tsx'
-import { SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/emitted-events.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
-  const wanted = place.value.query.get('q') ?? ''
+  const wanted = searchedText()
   const { events, waiting } = useEmittedEvents(plugin.id, paused)
-  const shown = useMemo(() => fitting(events, wanted.trim().toLowerCase()), [events, wanted])
+  const shown = useMemo(
+    () => fitting(events, wanted, ({ name, data }) => `${name} ${valueText(data)}`),
+    [events, wanted],
+  )
   const declared = plugin.exports.events ?? []
   return (
     <section class="panel">
@@ -34,12 +36,7 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
         </p>
       )}
       <div class="toolbar">
-        <SearchBox
-          label="Search the events"
-          value={wanted}
-          found={shown.length}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label="Search the events" found={shown.length} />
         <PauseButton paused={paused} waiting={waiting} onChange={setPaused} />
       </div>
       {shown.length > 0 ? null : (
@@ -61,11 +58,6 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
 
 function betweenWords({ from, to }: Gap): string {
   return `from ${momentOf(from)} to ${momentOf(to)}`
-}
-
-function fitting(events: readonly EmittedEvent[], text: string): readonly EmittedEvent[] {
-  if (text === '') return events
-  return events.filter(({ name, data }) => `${name} ${valueText(data)}`.toLowerCase().includes(text))
 }
 
 function Line({ event: { at, name, data } }: { event: EmittedEvent }) {

@@ -6,9 +6,8 @@ import { Empty, ReadState } from '../parts/feedback.tsx'
 import { LineList } from '../parts/lists/line-list.tsx'
 import { LogEntryLine } from '../parts/lists/log-entry-line.tsx'
 import { PauseButton } from '../parts/lists/pause-button.tsx'
-import { SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { Select } from '../parts/inputs/select.tsx'
-import type { LogLine } from '../store/joined-lines.ts'
 import { useLog } from '../store/log.ts'
 
 const levels = [
@@ -24,12 +23,13 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)
   const { query } = place.value
   const [level] = levels.find(([name]) => name === query.get('level')) ?? levels[0]
-  const wanted = query.get('q') ?? ''
+  const wanted = searchedText()
   const { lines, waiting, remote } = useLog(plugin.id, paused)
-  const shown = useMemo(
-    () => fitting(lines ?? [], level, wanted.trim().toLowerCase()),
-    [lines, level, wanted],
-  )
+  const shown = useMemo(() => {
+    const lowest = rankOf(level)
+    const ranked = (lines ?? []).filter((line) => rankOf(line.level) >= lowest)
+    return fitting(ranked, wanted, ({ message, fields }) => `${message} ${valueText(fields)}`)
+  }, [lines, level, wanted])
 
   function pause(next: boolean): void {
     // What came during the pause is read from the host.
@@ -41,12 +41,7 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
     <section class="panel">
       <h2>Log</h2>
       <div class="toolbar">
-        <SearchBox
-          label="Search the log"
-          value={wanted}
-          found={lines && shown.length}
-          onInput={(q) => setQuery({ q })}
-        />
+        <SearchBox label="Search the log" found={lines && shown.length} />
         <Select
           label="Lowest level"
           value={level}
@@ -66,15 +61,5 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
         line={(line) => <LogEntryLine entry={line} />}
       />
     </section>
-  )
-}
-
-function fitting(lines: readonly LogLine[], level: Level, text: string): readonly LogLine[] {
-  const lowest = rankOf(level)
-  if (lowest === 0 && text === '') return lines
-  return lines.filter(
-    (line) =>
-      rankOf(line.level) >= lowest &&
-      (text === '' || `${line.message} ${valueText(line.fields)}`.toLowerCase().includes(text)),
   )
 }

@@ -1,31 +1,26 @@
-import { place, setQuery } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
-import { fitsSearch, SearchBox } from '../parts/lists/search-box.tsx'
+import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { useObjects } from '../store/values.ts'
 
 export function ObjectsTab({ plugin }: { plugin: Plugin }) {
   const { objects, remote } = useObjects(plugin)
-  const wanted = place.value.query.get('q') ?? ''
-  const paths = [...objects.keys()]
-    .filter((path) => fitsSearch(wanted, [`${path} ${valueText(objects.get(path))}`]))
-    .sort()
+  const paths = fitting(
+    [...objects.keys()].sort(),
+    searchedText(),
+    (path) => `${path} ${valueText(objects.get(path))}`,
+  )
   return (
     <section class="panel">
       <h2>Objects</h2>
       <ReadState remote={remote} what="the objects" />
       {objects.size > 0 ? (
         <div class="toolbar">
-          <SearchBox
-            label="Search the objects"
-            value={wanted}
-            found={paths.length}
-            onInput={(q) => setQuery({ q })}
-          />
+          <SearchBox label="Search the objects" found={paths.length} />
         </div>
       ) : remote.value === undefined ? null : (
         <Empty>

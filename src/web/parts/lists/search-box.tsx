@@ -1,21 +1,39 @@
+import { place, setQuery } from '../../base/router.ts'
+import type { CatalogEntry } from '../../base/types.ts'
 import { Icon } from '../icon.tsx'
 import { literalText } from '../inputs/literal-text.ts'
 
 interface SearchBoxProps {
   label: string
-  value: string
   /** How many there are; told only while something is searched. Undefined: they are being read. */
   found: number | undefined
-  onInput(value: string): void
 }
 
-/** Whether one of these texts has what is searched. */
-export function fitsSearch(wanted: string, texts: readonly (string | null)[]): boolean {
+/** What is searched on this page: it stands in the address as `q`. */
+export function searchedText(): string {
+  return place.value.query.get('q') ?? ''
+}
+
+/** Those in whose text is what is searched, in large letters or small ones; all where nothing is searched. */
+export function fitting<Item>(
+  items: readonly Item[],
+  wanted: string,
+  textOf: (item: Item) => string,
+): readonly Item[] {
   const text = wanted.trim().toLowerCase()
-  return texts.some((one) => one?.toLowerCase().includes(text) === true)
+  return text === '' ? items : items.filter((item) => textOf(item).toLowerCase().includes(text))
 }
 
-export function SearchBox({ label, value, found, onInput }: SearchBoxProps) {
+/** Of a plugin, what is searched: the lines of it. */
+export function textOfPlugin(
+  { name, description, author, tags }: Pick<CatalogEntry, 'name' | 'description' | 'author' | 'tags'>,
+  id: string,
+): string {
+  return [id, name, description, author, ...tags].join('\n')
+}
+
+export function SearchBox({ label, found }: SearchBoxProps) {
+  const value = searchedText()
   return (
     <>
       <div class="search">
@@ -26,7 +44,7 @@ export function SearchBox({ label, value, found, onInput }: SearchBoxProps) {
           aria-label={label}
           placeholder={label}
           value={value}
-          onInput={({ currentTarget }) => onInput(currentTarget.value)}
+          onInput={({ currentTarget }) => setQuery({ q: currentTarget.value })}
         />
       </div>
       <span class="hint" role="status">
