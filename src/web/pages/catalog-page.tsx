@@ -39,12 +39,7 @@ export function CatalogPage() {
   )
   const shown = fitting(chosen, searchedText(), (entry) => textOfPlugin(entry, entry.fullId))
   return (
-    <Page
-      title="Catalog"
-      aside={
-        remote.value === undefined ? null : <span class="count">{countOf(entries.length, 'plugin')}</span>
-      }
-    >
+    <Page title="Catalog" count={remote.value !== undefined && countOf(entries.length, 'plugin')}>
       <div class="toolbar">
         <SearchBox label="Search the catalog" found={remote.value && shown.length} />
         <Select

@@ -35,10 +35,7 @@ export function HistoryPage() {
   }
 
   return (
-    <Page
-      title="History"
-      aside={lastSeq === 0 ? null : <span class="count">{countOf(lastSeq - firstSeq + 1, 'event')}</span>}
-    >
+    <Page title="History" count={lastSeq > 0 && countOf(lastSeq - firstSeq + 1, 'event')}>
       <div class="toolbar">
         <SearchBox label="Search the history" found={lastSeq === 0 ? undefined : shown.length} />
         <Select

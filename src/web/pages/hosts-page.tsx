@@ -35,14 +35,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
   const waiting = all.filter((plugin) => absenceInWords(plugin) !== '')
 
   return (
-    <Page
-      title="Hosts"
-      aside={
-        hosts.length === 0 ? null : (
-          <span class="count">{`${countOf(hosts.length, 'live host')} of ${name}`}</span>
-        )
-      }
-    >
+    <Page title="Hosts" count={hosts.length > 0 && `${countOf(hosts.length, 'live host')} of ${name}`}>
       <p class="hint">
         To drain a host gives its plugins to the others, for an update or a repair. It takes none until the
         drain is ended.

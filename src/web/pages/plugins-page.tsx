@@ -23,10 +23,7 @@ export function PluginsPage() {
   const shown = useMemo(() => filtered(list, wanted, tag, state), [list, wanted, tag, state])
   const tags = useMemo(() => tagsOf(list), [list])
   return (
-    <Page
-      title="Plugins"
-      aside={all === undefined ? null : <span class="count">{countOf(all.size, 'plugin')}</span>}
-    >
+    <Page title="Plugins" count={all !== undefined && countOf(all.size, 'plugin')}>
       <div class="toolbar">
         <SearchBox label="Search plugins" found={all && shown.length} />
         <Select

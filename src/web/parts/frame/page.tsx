@@ -4,6 +4,8 @@ import { breakable } from '../breakable.tsx'
 
 interface PageProps {
   title: string
+  /** How many there are of what it shows. */
+  count?: string | false
   /** Beside the heading. */
   aside?: ComponentChildren
   children: ComponentChildren
@@ -13,7 +15,7 @@ interface PageProps {
 let visited = ''
 
 /** A page with its heading, which is read out when one comes here from another page. */
-export function Page({ title, aside, children }: PageProps) {
+export function Page({ title, count = false, aside, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} – Lupine`
@@ -26,6 +28,7 @@ export function Page({ title, aside, children }: PageProps) {
         <h1 ref={heading} tabIndex={-1}>
           {breakable(title)}
         </h1>
+        {count === false ? null : <span class="count">{count}</span>}
         {aside}
       </div>
       {children}
