@@ -1,25 +1,29 @@
-import { useState } from 'preact/hooks'
 import { pluginApi } from '../base/api.ts'
 import { pluginPath } from '../base/router.ts'
 import type { Plugin } from '../base/types.ts'
 import { eventInWords } from '../base/words.ts'
 import { ReadState } from '../parts/feedback.tsx'
-import { ChangeDialog } from '../plugin/changes/change-dialog.tsx'
-import { UninstallDialog } from '../plugin/changes/uninstall-dialog.tsx'
+import { type Question, useQuestion } from '../plugin/changes/use-question.tsx'
 import { busy, reload, rollback, toggle } from '../store/commands.ts'
 import { isInFleet } from '../store/host.ts'
 import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
 
-type Action = (id: string) => Promise<boolean>
+interface Command {
+  label: string
+  /** `ask`: for what is asked about first. */
+  run(id: string, ask: (question: Question) => void): unknown
+}
 
 /** Commands that bring an event about. The others only the host reports, after it has done something. */
-const commands: Readonly<Record<string, { label: string; run: Action } | undefined>> = {
+const commands: Readonly<Record<string, Command | undefined>> = {
   PluginEnabled: { label: 'Switch on', run: (id) => toggle(id, true) },
   PluginDisabled: { label: 'Switch off', run: (id) => toggle(id, false) },
-  PluginLoadRequested: { label: 'Start again', run: reload },
-  PluginUnloadRequested: { label: 'Reload', run: reload },
+  PluginLoadRequested: { label: 'Start again', run: (id) => reload(id) },
+  PluginUnloadRequested: { label: 'Reload', run: (id) => reload(id) },
   PluginRolledBack: { label: 'Back to the version before', run: (id) => rollback(id) },
+  PluginUpdated: { label: 'Update', run: (_, ask) => ask('update') },
+  PluginUninstalled: { label: 'Uninstall', run: (_, ask) => ask('uninstall') },
 }
 
 /** What is changed on a tab of the plugin's page. */
@@ -38,8 +42,7 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
   const remote = useRemote<{ nextEvents: string[] }>(pluginApi(plugin.id, '/machine'), {
     version: `${plugin.revision} ${plugin.state}`,
   })
-  const [removing, setRemoving] = useState(false)
-  const [updating, setUpdating] = useState(false)
+  const { ask, question } = useQuestion(plugin)
   const doing = busy.value.get(plugin.id)
   const events = (remote.value?.nextEvents ?? []).filter((event) => {
     // The page of the plugin has a button for it where there are such addresses.
@@ -60,14 +63,6 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
                 <Link class="button" to={pluginPath(plugin.id, link.tab)}>
                   {link.label} <small>{event}</small>
                 </Link>
-              ) : event === 'PluginUpdated' ? (
-                <button type="button" disabled={doing !== undefined} onClick={() => setUpdating(true)}>
-                  Update <small>{event}</small>
-                </button>
-              ) : event === 'PluginUninstalled' ? (
-                <button type="button" disabled={doing !== undefined} onClick={() => setRemoving(true)}>
-                  Uninstall <small>{event}</small>
-                </button>
               ) : command === undefined ? (
                 <span class="reported">
                   {eventInWords(event)} <small>reported by the host</small>
@@ -76,7 +71,7 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
                 <button
                   type="button"
                   disabled={doing !== undefined}
-                  onClick={() => void command.run(plugin.id)}
+                  onClick={() => void command.run(plugin.id, ask)}
                 >
                   {command.label} <small>{event}</small>
                 </button>
@@ -90,13 +85,7 @@ export function PossibleEvents({ plugin }: { plugin: Plugin }) {
           {doing}
         </p>
       )}
-      {updating ? (
-        <ChangeDialog
-          change={{ kind: 'update', id: plugin.id, name: plugin.name }}
-          onClose={() => setUpdating(false)}
-        />
-      ) : null}
-      {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
+      {question}
     </div>
   )
 }

@@ -1,5 +1,5 @@
 import { labelOfPath } from '../../schema/manifest/setting-label.ts'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
 import { permissionEntries } from '../../schema/manifest/permission-entries.ts'
 import type { PermissionSettings } from '../base/permission-words.ts'
@@ -11,12 +11,11 @@ import { Tags } from '../parts/lists/tag-filter.tsx'
 import { isInFleet } from '../store/host.ts'
 import { busy, reload } from '../store/commands.ts'
 import { readPlugin } from '../store/plugins.ts'
-import { ChangeDialog } from './changes/change-dialog.tsx'
 import { ConnectionsPanel } from './connections-panel.tsx'
 import { HooksPanel } from './hooks-panel.tsx'
 import { Allowed } from './changes/permission-list.tsx'
 import { PlacementPanel } from './placement-panel.tsx'
-import { UninstallDialog } from './changes/uninstall-dialog.tsx'
+import { useQuestion } from './changes/use-question.tsx'
 import { VersionsPanel } from './versions-panel.tsx'
 import { Link } from '../parts/link.tsx'
 
@@ -45,8 +44,7 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
   const { description, author, homepage, license, tags, repository, dependencies, resources, enabled } =
     plugin
   const doing = busy.value.has(plugin.id)
-  const [updating, setUpdating] = useState(false)
-  const [removing, setRemoving] = useState(false)
+  const { ask, question } = useQuestion(plugin)
   // What it holds is no fact of the journal.
   useEffect(() => {
     void readPlugin(plugin.id)
@@ -95,10 +93,10 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
           <button type="button" disabled={doing || !enabled} onClick={() => void reload(plugin.id)}>
             Reload
           </button>
-          <button type="button" disabled={doing} onClick={() => setUpdating(true)}>
+          <button type="button" disabled={doing} onClick={() => ask('update')}>
             Look for an update
           </button>
-          <button type="button" class="danger" disabled={doing} onClick={() => setRemoving(true)}>
+          <button type="button" class="danger" disabled={doing} onClick={() => ask('uninstall')}>
             Uninstall
           </button>
         </div>
@@ -142,13 +140,7 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
           </dl>
         </section>
       </div>
-      {updating ? (
-        <ChangeDialog
-          change={{ kind: 'update', id: plugin.id, name: plugin.name }}
-          onClose={() => setUpdating(false)}
-        />
-      ) : null}
-      {removing ? <UninstallDialog plugin={plugin} onClose={() => setRemoving(false)} /> : null}
+      {question}
     </div>
   )
 }
