@@ -4,15 +4,19 @@ import type { Plugin } from '../../base/types.ts'
 import { ConfirmDialog } from '../../parts/dialog.tsx'
 import { uninstall } from '../../store/commands.ts'
 
+/** As the host calls it, and in words. */
+const purgeable = [
+  ['kv', 'Remove the values that it has stored'],
+  ['files', 'Remove its files'],
+] as const
+
 export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose(): void }) {
-  const [values, setValues] = useState(false)
-  const [files, setFiles] = useState(false)
+  const [purged, setPurged] = useState<readonly string[]>([])
 
   async function remove(): Promise<void> {
-    const purge = [...(values ? ['kv'] : []), ...(files ? ['files'] : [])]
     const { path } = place.peek()
     // Somebody may have gone on meanwhile.
-    if ((await uninstall(plugin.id, purge)) && place.peek().path === path) go('/plugins')
+    if ((await uninstall(plugin.id, purged)) && place.peek().path === path) go('/plugins')
   }
 
   return (
@@ -26,22 +30,18 @@ export function UninstallDialog({ plugin, onClose }: { plugin: Plugin; onClose()
       <p>
         It stops, and its settings are gone. What it has stored stays for the next time, unless you say so:
       </p>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={values}
-          onChange={({ currentTarget }) => setValues(currentTarget.checked)}
-        />
-        Remove the values that it has stored
-      </label>
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={files}
-          onChange={({ currentTarget }) => setFiles(currentTarget.checked)}
-        />
-        Remove its files
-      </label>
+      {purgeable.map(([what, words]) => (
+        <label key={what} class="check">
+          <input
+            type="checkbox"
+            checked={purged.includes(what)}
+            onChange={({ currentTarget: { checked } }) =>
+              setPurged((now) => (checked ? [...now, what] : now.filter((one) => one !== what)))
+            }
+          />
+          {words}
+        </label>
+      ))}
     </ConfirmDialog>
   )
 }
