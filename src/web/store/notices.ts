@@ -15,16 +15,16 @@ interface Notice {
 export const notices = signal<readonly Notice[]>([])
 let nextKey = 0
 
-export function tell(text: string, options: { failed?: boolean } = {}): void {
-  const notice = { key: (nextKey += 1), text, failed: options.failed === true }
+export function tell(text: string, failed = false): void {
+  const notice = { key: (nextKey += 1), text, failed }
   // What is tried again and again fails with the same words each time.
   const others = notices.value.filter((other) => other.text !== text)
   notices.value = [...others, notice].slice(-3)
-  if (!notice.failed) setTimeout(() => closeNotice(notice.key), showTime)
+  if (!failed) setTimeout(() => closeNotice(notice.key), showTime)
 }
 
 export function tellFailure(error: unknown): void {
-  tell(wordsOf(error), { failed: true })
+  tell(wordsOf(error), true)
 }
 
 /** What could not be done is done. */
