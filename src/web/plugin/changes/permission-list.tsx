@@ -43,18 +43,13 @@ export function Allowed({ label, entries, settings }: PermissionListProps) {
   }
   return (
     <>
-      {listed.length < entries.length ? <UnlimitedMark /> : null}
+      {listed.length < entries.length ? (
+        <Note>
+          It does not say what it needs: it may connect to any address, use every MQTT topic, every other
+          plugin and every serial port, and look around in the network. Use it only if you trust who made it.
+        </Note>
+      ) : null}
       {listed.length === 0 ? null : <PermissionList label={label} entries={listed} settings={settings} />}
     </>
-  )
-}
-
-/** For a plugin whose manifest has no list. */
-function UnlimitedMark() {
-  return (
-    <Note>
-      It does not say what it needs: it may connect to any address, use every MQTT topic, every other plugin
-      and every serial port, and look around in the network. Use it only if you trust who made it.
-    </Note>
   )
 }
