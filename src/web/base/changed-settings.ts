@@ -6,7 +6,7 @@ import { valueText } from './words.ts'
 
 type Config = Readonly<Record<string, unknown>>
 /** What people call a setting of a plugin. */
-export type LabelOf = (plugin: string, key: string) => string
+type LabelOf = (plugin: string, key: string) => string
 
 /** A longer value tells less than that it has changed. */
 const longestValue = 60

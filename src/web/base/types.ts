@@ -2,11 +2,10 @@ import type { Static } from 'typebox'
 import type { ExposuresAnswer, JournalEventAnswer, Point as PointAnswer } from '../../schema/api/api.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { FleetHost, Placement } from '../../schema/plugin/fleet-host.ts'
-import type { LogEntry, Plugin, PluginError, PluginState } from '../../schema/plugin/plugin.ts'
+import type { LogEntry, Plugin, PluginState } from '../../schema/plugin/plugin.ts'
 
 /** What the API answers, as the pages use it. */
 
-export type { Json } from '../../base/text/json.ts'
 export type {
   CatalogEntry,
   ConfigCheck,
@@ -15,7 +14,7 @@ export type {
   Repository,
 } from '../../schema/api/api.ts'
 export type { LimitDescription } from '../../schema/plugin/plugin-limits.ts'
-export type { Field, FleetHost, LogEntry, Placement, Plugin, PluginError, PluginState }
+export type { Field, FleetHost, LogEntry, Placement, Plugin, PluginState }
 
 /** A sensor or a control. */
 export type Point = Omit<PointAnswer, 'value'> & { value: unknown }

@@ -1,8 +1,6 @@
 import { withPoint } from '../../base/typed-number.ts'
 import type { Field } from '../../base/types.ts'
 
-export type { Field }
-
 /** How a setting is typed as text. Pure. */
 
 /** A manifest without the type `text` says it in its description: "One rule a line". */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hintsFor } from '../../../../src/web/plugin/settings/field-hints.ts'
-import type { Field } from '../../../../src/web/plugin/settings/field-text.ts'
+import type { Field } from '../../../../src/web/base/types.ts'
 
 const field = (more: Partial<Field>): Field =>
   ({

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPoint } from '../../../../src/web/base/typed-number.ts'
-import { type Field, hasLines, typedValue } from '../../../../src/web/plugin/settings/field-text.ts'
+import type { Field } from '../../../../src/web/base/types.ts'
+import { hasLines, typedValue } from '../../../../src/web/plugin/settings/field-text.ts'
 
 const field = (more: Partial<Field>): Field =>
   ({
