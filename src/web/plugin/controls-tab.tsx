@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { controlKind, rangePattern } from '../../schema/plugin/control-value.ts'
 import type { Plugin, Point } from '../base/types.ts'
 import { readableText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
@@ -89,9 +90,9 @@ function Control({ plugin, point }: { plugin: Plugin; point: Point }) {
 }
 
 function inputOf({ type, value, range }: Point): InputKind {
-  if (type === 'boolean' || type === 'switch' || (type === undefined && typeof value === 'boolean'))
-    return { kind: 'switch' }
-  const [, low, high] = /^(-?[\d.]+)-(-?[\d.]+)$/.exec(range ?? '') ?? []
+  const kind = controlKind(type) ?? typeof value
+  if (kind === 'boolean') return { kind: 'switch' }
+  const [, low, high] = rangePattern.exec(range ?? '') ?? []
   if (low !== undefined && high !== undefined) return numberInput(Number(low), Number(high))
-  return { kind: type === 'number' || typeof value === 'number' ? 'number' : 'text' }
+  return { kind: kind === 'number' || typeof value === 'number' ? 'number' : 'text' }
 }

@@ -86,3 +86,20 @@ test('a choice that is refused goes back to what there is', options, async (cont
   await page.locator('.notice').getByText('it is locked').waitFor()
   assert.equal(await mode.inputValue(), 'day')
 })
+
+test('each type of control that is on or off has a switch', options, async (context) => {
+  const types = ['switch', 'boolean', 'binary']
+  const plugin = {
+    id: 'switches',
+    lua: `local plugin = Plugin:new("switches")
+      for _, id in ipairs({ "${types.join('", "')}" }) do
+        plugin:control(id, function() return "ON" end, function() end)
+      end`,
+    manifest: { exports: { controls: types.map((type) => ({ id: type, type })) } },
+  }
+  const host = await lampHost(context, { plugins: [plugin] })
+  await run(host, '@fixtures/switches')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/switches/controls')
+  for (const name of types) await page.getByRole('switch', { name, exact: true, checked: true }).waitFor()
+})
