@@ -8,6 +8,7 @@ import { useKeptState } from '../store/kept-state.ts'
 import { putPlugin } from '../store/plugins.ts'
 import { replaceIfUnchanged } from '../store/replace-if-unchanged.ts'
 import { useRemote } from '../store/remote.ts'
+import { ErrorLine } from './settings/field-frame.tsx'
 import { limitName, limitText } from '../base/limit-words.ts'
 
 const nothing: ReadonlyMap<string, string> = new Map()
@@ -122,9 +123,7 @@ function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
         {description}. Usual: {usual === null ? 'no limit' : limitText(usual, unit)}
         {known && unit === 'bytes' ? `; here ${limitText(Number(text), unit)}` : ''}.
       </p>
-      <p class="field-error" id={`${id}-error`} aria-live="polite">
-        {problem === '' ? '' : `${limitName(name)} ${problem}.`}
-      </p>
+      <ErrorLine id={id} text={problem === '' ? '' : `${limitName(name)} ${problem}.`} />
     </div>
   )
 }
