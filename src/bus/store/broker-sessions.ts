@@ -1,5 +1,4 @@
 import type { LogFields } from '../../base/log/log.ts'
-import { hidesDollar } from '../../base/topic-filter.ts'
 import {
   brokerRecordKey,
   encodeBrokerRecord,
@@ -8,8 +7,8 @@ import {
   type SessionRecord,
 } from '../../schema/files/broker-record.ts'
 import { isRequest, maySubscribe } from '../../schema/manifest/topic-rights.ts'
-import { bytesOfFilter, subscriptionBytesLimits, subscriptionsPerClientLimit } from '../broker-limits.ts'
-import { createTopicMatcher } from '../topic-matcher.ts'
+import { subscriptionBytesLimits, subscriptionsPerClientLimit } from '../broker-limits.ts'
+import { createSessionFilters } from './session-filters.ts'
 import { createSession, freeMessageId, type Queued, releaseOf, type Session } from './session.ts'
 import type {
   RetainedPacket,
@@ -45,10 +44,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   const { root, isConnected, disk, warn } = settings
   /** The oldest first. */
   const sessions = new Map<string, Session>()
-  /** Those for whom messages are kept, by their filters. */
-  const subscribers = createTopicMatcher<SessionSubscription>()
-  /** Bytes of all filters. */
-  let filterBytes = 0
+  const filters = createSessionFilters()
   let nextNumber = settings.firstNumber
 
   function keep(session: Session): void {
@@ -82,26 +78,9 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     return session
   }
 
-  function addFilter(session: Session, { topic, qos }: StoredSubscription): void {
-    removeFilter(session, topic)
-    const subscription = { topic, qos, clientId: session.client }
-    session.subscriptions.set(topic, subscription)
-    filterBytes += bytesOfFilter(topic)
-    if (qos > 0) subscribers.add(topic, subscription)
-  }
-
-  function removeFilter({ subscriptions }: Session, topic: string): boolean {
-    const gone = subscriptions.get(topic)
-    if (gone === undefined) return false
-    subscriptions.delete(topic)
-    filterBytes -= bytesOfFilter(topic)
-    if (gone.qos > 0) subscribers.remove(topic, gone)
-    return true
-  }
-
   function forget(session: Session): void {
     sessions.delete(session.client)
-    for (const topic of session.subscriptions.keys()) removeFilter(session, topic)
+    for (const topic of session.subscriptions.keys()) filters.remove(session, topic)
     disk.delete(brokerRecordKey('session', session.client))
     for (const { number } of session.queue) disk.delete(brokerRecordKey('queued', number))
   }
@@ -109,7 +88,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   /** Makes room for `more` sessions; those of clients that are connected stay. */
   function makeRoom(more: number): void {
     for (const session of sessions.values()) {
-      if (sessions.size + more <= sessionsLimit && filterBytes <= subscriptionBytesLimits.clients) return
+      if (sessions.size + more <= sessionsLimit && filters.bytes <= subscriptionBytesLimits.clients) return
       if (isConnected(session.client)) continue
       forget(session)
       warn('The session of a client that is away was forgotten: the broker holds as many as it may')
@@ -152,27 +131,21 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       const held = session.subscriptions
       if (held.get(topic)?.qos === qos) return
       if (!held.has(topic) && held.size >= subscriptionsPerClientLimit) return
-      addFilter(session, subscription)
+      filters.add(session, subscription)
       keep(session)
       makeRoom(0)
     },
-    unsubscribe(client: string, filters: readonly string[]): void {
+    unsubscribe(client: string, gone: readonly string[]): void {
       const session = sessions.get(client)
       if (session === undefined) return
-      for (const filter of filters) if (removeFilter(session, filter)) keep(session)
+      for (const filter of gone) if (filters.remove(session, filter)) keep(session)
     },
     subscriptionsOf: (client: string): StoredSubscription[] =>
       [...(sessions.get(client)?.subscriptions.values() ?? [])].map(({ topic, qos }) => ({ topic, qos })),
     /** For whom a message of QoS 1 or 2 is kept until it is confirmed, and with which QoS; a client once. */
     waitingFor(topic: string): SessionSubscription[] {
       // Nobody gets these, and they may hold secrets.
-      if (isRequest(root, topic)) return []
-      const best = new Map<string, SessionSubscription>()
-      for (const one of subscribers.match(topic)) {
-        if (hidesDollar(one.topic, topic) || one.qos <= (best.get(one.clientId)?.qos ?? 0)) continue
-        best.set(one.clientId, one)
-      }
-      return [...best.values()]
+      return isRequest(root, topic) ? [] : filters.waitingFor(topic)
     },
     clientsWith: (filter: string): string[] =>
       [...sessions.values()]
@@ -265,7 +238,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
         if (present !== undefined) return
         const session = open(client, number)
         const allowed = record.subscriptions.filter(({ topic }) => maySubscribe(topic))
-        for (const one of allowed.slice(0, subscriptionsPerClientLimit)) addFilter(session, one)
+        for (const one of allowed.slice(0, subscriptionsPerClientLimit)) filters.add(session, one)
         keep(session)
         return
       }
