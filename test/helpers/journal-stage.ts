@@ -103,6 +103,16 @@ export function haltingFileSystem(limit: number): {
   }
   const never = new Promise<never>(() => undefined)
   const changing = new Set<PropertyKey>(['write', 'writeFile', 'datasync', 'sync', 'truncate'])
+  /** Calls that the disk has not answered yet. */
+  let underWay = 0
+  const track = async <Result>(call: Promise<Result>): Promise<Result> => {
+    underWay += 1
+    try {
+      return await call
+    } finally {
+      underWay -= 1
+    }
+  }
   const guard =
     <Given extends unknown[], Result>(task: (...given: Given) => Promise<Result>) =>
     (...given: Given): Promise<Result> =>
@@ -111,7 +121,7 @@ export function haltingFileSystem(limit: number): {
     ...systemFileSystem,
     open: async (...given: Parameters<FileSystem['open']>) => {
       if (isHalted()) return never
-      const handle = await systemFileSystem.open(...given)
+      const handle = await track(systemFileSystem.open(...given))
       opened.add(handle)
       // What is written may be there, and nobody has heard of it.
       const isSynced = syncOfWrites(given[1]) !== undefined
@@ -122,21 +132,21 @@ export function haltingFileSystem(limit: number): {
           const bound = member.bind(target)
           if (!changing.has(name)) return bound
           return guard(async (...values: unknown[]) => {
-            const result: unknown = await bound(...values)
+            const result: unknown = await track(bound(...values) as Promise<unknown>)
             return isSynced && isHalted() ? never : result
           })
         },
       })
     },
-    rename: guard(systemFileSystem.rename),
-    rm: guard(systemFileSystem.rm),
+    rename: guard((...given: Parameters<FileSystem['rename']>) => track(systemFileSystem.rename(...given))),
+    rm: guard((...given: Parameters<FileSystem['rm']>) => track(systemFileSystem.rm(...given))),
   }
   const ended = async (life: Promise<void>): Promise<void> => {
     const done = life.then(() => true)
     // Whatever does not come any more is known when the loop has nothing else to do.
     for (let idle = 0, before = -1; idle < 20;) {
       if (await Promise.race([done, settle()])) break
-      idle = calls === before && calls >= limit ? idle + 1 : 0
+      idle = calls === before && calls >= limit && underWay === 0 ? idle + 1 : 0
       before = calls
     }
     // A file descriptor of -1 is one that was closed before.
