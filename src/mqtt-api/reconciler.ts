@@ -37,12 +37,14 @@ export function createReconciler(settings: ReconcilerSettings): Reconciler {
 
   /** After each pause what is left is asked for anew: it may have changed. Resolves with false when nobody would get more. */
   async function publishEach<T extends { readonly id: string }>(
+    plugin: string,
     pace: Pace,
     list: () => readonly T[],
     publish: (each: T) => number,
   ): Promise<boolean> {
     const said = new Set<string>()
-    for (let left = list(); left.length > 0; left = list().filter(({ id }) => !said.has(id))) {
+    const rest = (): readonly T[] => (isShown(plugin) ? list().filter(({ id }) => !said.has(id)) : [])
+    for (let left = rest(); left.length > 0; left = rest()) {
       for (const each of left) {
         said.add(each.id)
         if (!pace.sent(publish(each))) continue
@@ -68,12 +70,7 @@ export function createReconciler(settings: ReconcilerSettings): Reconciler {
     const publishKind = (
       kind: ValueKind,
       list: () => readonly { readonly id: string; readonly value: Json }[],
-    ): Promise<boolean> =>
-      publishEach(pace, whileShown(list), ({ id, value }) => publishValue(kind, id, value))
-    const whileShown =
-      <T>(list: () => readonly T[]) =>
-      (): readonly T[] =>
-        isShown(plugin) ? list() : []
+    ): Promise<boolean> => publishEach(plugin, pace, list, ({ id, value }) => publishValue(kind, id, value))
 
     return (
       (await publishKind('object', () =>
@@ -81,11 +78,7 @@ export function createReconciler(settings: ReconcilerSettings): Reconciler {
       )) &&
       (await publishKind('sensor', () => lifecycle.sensors(plugin))) &&
       (await publishKind('control', () => lifecycle.controls(plugin))) &&
-      (await publishEach(
-        pace,
-        whileShown(() => lifecycle.exposures(plugin)),
-        publishExposure,
-      ))
+      (await publishEach(plugin, pace, () => lifecycle.exposures(plugin), publishExposure))
     )
   }
 

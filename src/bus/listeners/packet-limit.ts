@@ -1,4 +1,5 @@
 import type { Duplex } from 'node:stream'
+import { readAvailable } from '../../base/network/read-available.ts'
 
 /** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
 const lengthBytes = 4
@@ -61,20 +62,12 @@ export function limitPackets(connection: Duplex, limit: number, onExceeded: () =
   })
   const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
 
-  /** All that has come. From version 26 on Node brings one buffer of it at a time, and the broker asks once. */
-  function readAll(): Buffer | null {
-    const first = read()
-    if (first === null || connection.readableLength === 0) return first
-    const parts = [first]
-    for (let next = read(); next !== null; next = read()) parts.push(next)
-    return Buffer.concat(parts)
-  }
-
   // The broker reads with `read()`; a stream in between would cost every packet another hop.
   connection.read = (size?: number | null): unknown => {
     // Node itself, which wants more to come and nothing of what is there.
     if (size === 0) return read(0)
-    const chunk = readAll()
+    // The broker asks once.
+    const chunk = readAvailable(connection, read)
     if (chunk === null) return null
     const isFirst = firstEnd === undefined
     if (!accept(chunk)) {

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { readAvailable } from '../../base/network/read-available.ts'
 import type { HttpRequest } from '../../schema/outside/outside.ts'
 import { createStreamDecoder } from '../http/http-body.ts'
 import { HttpFailure, type OpenAnswer } from '../http/open-answer.ts'
@@ -12,8 +13,6 @@ export interface HttpStream {
   /** Why it may not connect there. */
   connect(host: string, port: number): string | undefined
 }
-
-const readFrom = (stream: Readable): Uint8Array | null => stream.read() as Uint8Array | null
 
 /** An answer over HTTP that goes on: its body as it comes. */
 export function openHttpStream(
@@ -45,15 +44,12 @@ export function openHttpStream(
   const { timeout } = request
   const deadline = clock.schedule(timeout, () => end({ reason: `timeout after ${timeout} ms` }))
 
-  /** All that has come, in one piece: a server may send it byte by byte, as fast as it can. */
+  /** In one piece: a server may send it byte by byte, as fast as it can. */
   function read(): void {
     if (content === undefined || paused || over) return
-    const pieces: Uint8Array[] = []
-    // From version 26 on Node brings one buffer of it at a time.
-    for (let next = readFrom(content); next !== null; next = readFrom(content)) pieces.push(next)
-    const [first] = pieces
-    if (first !== undefined)
-      events.message(pieces.length > 1 ? Buffer.concat(pieces) : first, { text: false })
+    const stream = content
+    const chunk = readAvailable(stream, () => stream.read() as Buffer | null)
+    if (chunk !== null) events.message(chunk, { text: false })
   }
 
   /** What is encoded all the same is decoded, as it is for a request. */
