@@ -12,30 +12,32 @@ import { createOutsideCalls } from '../../src/sandbox/worker/limits/outside-call
 import { createRunQueue } from '../../src/sandbox/worker/scheduling/run-queue.ts'
 import { createTasks } from '../../src/sandbox/worker/scheduling/tasks.ts'
 import { createTimeBudget } from '../../src/sandbox/worker/budgets/time-budget.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { withStage } from './plugins-stage.ts'
 import { json } from './stage.ts'
 
 /** Tasks, calls and deliveries of one isolate, each of which takes a slice. */
 function stage() {
-  let now = 0
+  const clock = createManualClock()
+  const { now, monotonic } = clock
   const did: string[] = []
   const failed = (error: unknown): void => {
     throw error
   }
-  const queue = createRunQueue(() => now)
+  const queue = createRunQueue(clock)
   const inbox = createInbox(failed)
   const tasks = createTasks({
     ...{ queue, failed, preemptive: true, milliseconds: 5_000 },
-    runtime: createLuaRuntime({ print: () => undefined, now: () => now }),
-    budget: createTimeBudget({ monotonic: () => now, processorTime: () => now }),
-    monotonic: () => now,
+    runtime: createLuaRuntime({ print: () => undefined, now }),
+    budget: createTimeBudget(clock),
+    monotonic,
     turn: (task) => task(),
     left: () => undefined,
     moreWork: inbox.work,
   })
   function* work(name: string, last: () => void): Steps<void> {
     did.push(name)
-    now += 5
+    clock.pause(5)
     last()
   }
   return { did, queue, inbox, tasks, work }
@@ -93,20 +95,21 @@ for (const isolation of ['shared', 'dedicated'] as const) {
 }
 
 test('steps that have Lua called again and again are set aside between two calls, and where the host has no room', () => {
-  let now = 0
+  const clock = createManualClock()
+  const { now, monotonic } = clock
   let room: Waiting | undefined
-  const queue = createRunQueue(() => now)
-  const runtime = createLuaRuntime({ print: () => undefined, now: () => now })
+  const queue = createRunQueue(clock)
+  const runtime = createLuaRuntime({ print: () => undefined, now })
   let called = 0
   const callee = runtime.wrap('read', () => {
     called += 1
-    now += 1
+    clock.pause(1)
     return []
   })
   const tasks = createTasks({
     ...{ runtime, queue, preemptive: true, milliseconds: 5_000 },
-    budget: createTimeBudget({ monotonic: () => now, processorTime: () => now }),
-    monotonic: () => now,
+    budget: createTimeBudget(clock),
+    monotonic,
     room: () => room,
     turn: (task) => task(),
     left: () => undefined,

@@ -18,7 +18,7 @@ const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = 
 const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void => postToHost(port, message, transfer)
 const setup = workerData as WorkerSetup
 const isolates = new Map<number, WorkerIsolate>()
-const queue = createRunQueue(workerClock.monotonic)
+const queue = createRunQueue(workerClock)
 const turns: Turns | undefined =
   setup.turns &&
   createTurns({

@@ -138,7 +138,8 @@ export function createTasks(settings: TasksSettings): Tasks {
     if (runner.inSlice) {
       const task = mayBeginNow ? next() : undefined
       if (task !== undefined) run(task)
-    } else if (!mayBeginNow || !queue.isEmpty || queue.slice(runner.runSlice)) queue.add(runner)
+    } else if (mayBeginNow) queue.run(runner)
+    else queue.add(runner)
   }
 
   return {
