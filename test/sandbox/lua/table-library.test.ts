@@ -103,6 +103,8 @@ describe('the table library', () => {
       'table.unpack({}, 1, 1e8)': /too many results to unpack/,
       'table.concat({ 1, {} })': /invalid value \(table\) at index 2 in table for 'concat'/,
       'table.concat({ 1 }, ",", 1, 2)': /invalid value \(nil\) at index 2 in table for 'concat'/,
+      'table.sort(setmetatable({}, { __len = function() return 1e9 end }))':
+        /bad argument #1 to 'sort' \(array too big\)/,
       'table.concat("x")': /bad argument #1 to 'concat' \(table expected, got string\)/,
     }
     for (const [call, expected] of Object.entries(failures)) assert.match(String(failure(call)), expected)

@@ -1,6 +1,9 @@
 import { auxiliary, lua, objects, tables, tags } from '../engine/engine.ts'
 import type { LuaState, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 
+/** Of a list that a function goes through; more would not fit into a worker. */
+export const mostElements = 10_000_000
+
 /** The elements of a table, for functions that go through many of them. */
 export interface List {
   length(): number

@@ -6,7 +6,7 @@ import { numberText } from '../text/number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
 import { stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
-import { copyOf, listArgument, listAt, nothing, pushValue, slotAt } from './list-access.ts'
+import { copyOf, listArgument, listAt, mostElements, nothing, pushValue, slotAt } from './list-access.ts'
 import { sort } from './sort.ts'
 
 /** What needs nothing of its state. fengari's own takes twenty times as long for an element. */
@@ -21,8 +21,6 @@ export function tableFunctions(context: LibraryContext): Record<string, RawFunct
 }
 
 const empty = new Uint8Array()
-/** More would not fit into a worker. */
-const mostElements = 10_000_000
 
 /** fengari's own would first build the string and then look at its length. */
 function concat(L: LuaState, { stringLimit }: LibraryContext): number {
