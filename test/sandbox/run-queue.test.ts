@@ -54,17 +54,30 @@ test('one that keeps the worker for long rests while the other goes on for as lo
 
 test('it rests for each of those that wait', async (context) => {
   const { queue, did, restless, turns } = stage(context)
-  queue.add(restless('L', 24))
+  queue.add(restless('L', 16))
   for (const name of ['a', 'b', 'c']) queue.add(restless(name, 2))
   await turns(80)
   const [, ...rounds] = did.join('').split('L')
   const complete = rounds.slice(0, -1)
   assert.ok(complete.length >= 2, did.join(''))
   for (const slices of complete) {
-    // 22 ms beyond its slice of 2, for each of three, in slices of 2.
-    assert.equal(slices.length, 33, did.join(''))
-    for (const name of ['a', 'b', 'c']) assert.equal(slices.split(name).length - 1, 11)
+    // 14 ms beyond its slice of 2, for each of three, in slices of 2.
+    assert.equal(slices.length, 21, did.join(''))
+    for (const name of ['a', 'b', 'c']) assert.equal(slices.split(name).length - 1, 7)
   }
+})
+
+test('however long it has kept the worker, a rest has its limit', async (context) => {
+  const { queue, did, restless, turns } = stage(context)
+  queue.add(restless('L', 300))
+  queue.add(restless('a', 2))
+  await turns(60)
+  const [, ...rounds] = did.join('').split('L')
+  assert.deepEqual(
+    rounds.slice(0, -1).map((slices) => slices.length),
+    [25, 25],
+    did.join(''),
+  )
 })
 
 test('it does not rest where nobody else wants the worker, and no longer than a quarter where nobody does any more', async (context) => {

@@ -43,8 +43,8 @@ const shortestSlice = 1
 const longestSlice = 4
 /** Milliseconds beyond its slice that cost nobody a rest: the collection of garbage comes upon whoever runs. */
 const toleratedOverrun = 8
-/** Milliseconds: nobody rests for longer. */
-const longestRest = 1_000
+/** Milliseconds: who has kept the worker for much longer than that again and again is moved, and a rest does not hide it. */
+const longestRest = 50
 /** Of what it has taken: a rest costs no more than that where others want the worker no longer. */
 const quietShare = 0.25
 
