@@ -228,7 +228,8 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     sources: ['lifecycle.ts', 'context.ts', 'secrets'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [
-      ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'sources', 'loading'],
+      ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'running'],
+      ...['sources', 'loading'],
     ],
     supervision: ['lifecycle.ts', 'context.ts', 'manifests', 'running', 'sources', 'loading', 'installing'],
     commands: [

@@ -11,7 +11,8 @@ import { changedPermissions } from './changed-permissions.ts'
 import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import { tellCircles } from './dependency-circle.ts'
-import { installSource, originRepository } from '../sources/install-source.ts'
+import { fetchUpdate } from './fetch-update.ts'
+import { installSource } from '../sources/install-source.ts'
 import { storedByOther } from '../sources/last-installation.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
 import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
@@ -200,9 +201,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
 
     async update(id, version, { by, requestKey }) {
       const before = snapshotOfPlugin(context, id).context
-      const from = await originRepository(context, id)
-      const installed = installedVersion(context, id)
-      const staged = await repositories.stage(from, identifierOf(id), { version, installed })
+      const staged = await fetchUpdate(context, id, { version, installed: installedVersion(context, id) })
       try {
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
         if (staged.manifest.version === before.version && same) {
