@@ -322,6 +322,19 @@ test('the log says of an index full of mistakes what the first of them are, and 
   assert.deepEqual(warnings.at(-1)?.fields, { repository: 'local', more: 480 })
 })
 
+test('an index is not read anew while nothing in it has changed, and at once when something has', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const publish = (version: string) => writeTree(join(directory, 'repository'), clockRepository(version))
+  await publish('1.0.0')
+  const first = await catalog.index(local)
+  await publish('1.0.0')
+  assert.equal(await catalog.index(local), first)
+  await publish('1.1.0')
+  assert.equal((await catalog.index(local)).plugins[0]?.version, '1.1.0')
+  await publish('1.0.0')
+  assert.deepEqual(await catalog.index(local), first)
+})
+
 test('hashes that match, in capitals too, and hashes of files that are not fetched, are no obstacle', async (context) => {
   const { directory, catalog } = await createStage(context)
   const sha256 = { 'init.lua': hash('-- clock 1.0.0').toUpperCase(), 'other.lua': hash('x') }
