@@ -5,7 +5,7 @@ import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
-import { parseListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
+import { areListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
 import { chooseEntry, newestFor, notOffered } from './index/choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './index/choose-repository.ts'
 import { createFolderReads } from './sources/folder-reads.ts'
@@ -218,7 +218,7 @@ function laterOf(left: string | undefined, right: string | undefined): string | 
 }
 
 function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySettings): Offer {
-  const permissions = parseListedPermissions(entry.permissions)
+  const { permissions } = entry
   return {
     fullId,
     name: entry.name,
@@ -227,7 +227,7 @@ function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySet
     author: entry.author ?? null,
     tags: entry.tags ?? [],
     minHostVersion: entry.minHostVersion ?? null,
-    permissions: permissions.ok ? permissions.value : null,
+    permissions: areListedPermissions(permissions) ? permissions : null,
     repository: name,
   }
 }

@@ -335,6 +335,25 @@ test('an index is not read anew while nothing in it has changed, and at once whe
   assert.deepEqual(await catalog.index(local), first)
 })
 
+test('entries whose permissions are none cost a look at the offers no more than others', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const topics = Array.from({ length: 20 }, (_, number) => number)
+  const publish = async (publish: readonly unknown[]): Promise<number> => {
+    const entry = { name: 'x', version: '1.0.0', path: 'x', permissions: { mqtt: { publish } } }
+    const plugins = Array.from({ length: 5_000 }, (_, number) => ({ id: `x${number}`, ...entry }))
+    const index = { version: 1, name: 'Test plugins', namespace: 'test', plugins }
+    await writeTree(join(directory, 'repository'), { 'plugins.json': JSON.stringify(index) })
+    await catalog.index(local)
+    const before = process.cpuUsage()
+    assert.equal((await catalog.offers([local])).length, 5_000)
+    const { user, system } = process.cpuUsage(before)
+    return user + system
+  }
+  const usual = await publish(topics.map(String))
+  const broken = await publish(topics)
+  assert.ok(broken < 4 * usual, `${broken / usual} times as much time of the processor`)
+})
+
 test('hashes that match, in capitals too, and hashes of files that are not fetched, are no obstacle', async (context) => {
   const { directory, catalog } = await createStage(context)
   const sha256 = { 'init.lua': hash('-- clock 1.0.0').toUpperCase(), 'other.lua': hash('x') }

@@ -81,8 +81,8 @@ export const tidyEntry = (entry: JsonObject): JsonObject =>
     files: eachItem(withoutDot),
   }) as JsonObject
 
-/** The permissions that an entry names. */
-export const parseListedPermissions = createParser(Permissions)
+/** Whether an entry names permissions as it should: most name none, and nobody asks what is wrong. */
+export const areListedPermissions = createCheck(Permissions)
 
 export const indexFile = 'plugins.json'
 /** The signature of the index, beside it. */
