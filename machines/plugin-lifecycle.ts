@@ -58,6 +58,11 @@ const machine = setup({
     recordStability: assign({ crashes: 0, trial: null }),
     forgetError: assign({ error: null }),
     recordError: assign({ error: ({ event }) => ('error' in event.data ? event.data.error : null) }),
+    recordLoadFailure: assign(({ event }) => {
+      if (event.type !== 'PluginLoadFailed') return {}
+      const { error, changedFiles } = event.data
+      return { error, ...(changedFiles === undefined ? {} : { changedFiles }) }
+    }),
     enable: assign({ enabled: true, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
     disable: assign({ enabled: false, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
     recordInstallation: assign(({ context, event }) =>
@@ -291,7 +296,7 @@ export const pluginLifecycle = machine.createMachine({
         PluginLimitReached: { actions: ['countUnlessKept', 'recordLimit'] },
         PluginFilesRestored: { actions: ['count', 'recordFiles'] },
         PluginLoaded: { target: 'running', actions: ['count', 'recordLoad'] },
-        PluginLoadFailed: { target: 'failed', actions: ['count', 'recordError'] },
+        PluginLoadFailed: { target: 'failed', actions: ['count', 'recordLoadFailure'] },
         PluginUnloaded: { target: 'unloaded', actions: 'count' },
         ...placement,
       },

@@ -43,7 +43,7 @@ export function pluginFactsOf(plugin: string): PluginFact[] {
     { type: 'PluginLoaded', plugin, data: { changedFiles: ['init.lua'] } },
     { type: 'PluginLoadRequested', plugin, data: { reason: 'test' } },
     { type: 'PluginLoadRequested', plugin, data: { reason: 'test', automatic: true } },
-    { type: 'PluginLoadFailed', plugin, data: { error } },
+    { type: 'PluginLoadFailed', plugin, data: { error, changedFiles: [] } },
     { type: 'PluginCrashed', plugin, data: { error } },
     {
       type: 'PluginCrashed',

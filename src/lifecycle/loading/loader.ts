@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
@@ -62,12 +63,13 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     by: Origin,
     signal: AbortSignal,
     ahead: FilesAhead | undefined,
-  ): Promise<{ request: LoadRequest; changed: string[] }> {
+    tellChanged: (files: string[]) => void,
+  ): Promise<LoadRequest> {
     const identifier = identifierOf(id)
     const installed = (await filesOfJournal(id, ahead)) ?? (await otherFiles(id, by, signal))
     const { manifest } = installed
     manifests.set(id, manifest)
-    const changed = changedFiles(id, installed)
+    tellChanged(changedFiles(id, installed))
     requireHost(identifier, manifest.minHostVersion, context.hostVersion)
     const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
     const mistakes = [...(manifest.warnings ?? []), ...misnamed]
@@ -92,11 +94,10 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       effects.say(id, 'warn', `The setting ${labelAndPath(fields, path)} ${message}`)
     const { host, epoch } = context.ownership.whereabouts(id)
     const places = secretPlaces(context, id) ?? wholeConfig(fields)
-    const request: LoadRequest = {
+    return {
       ...{ id, installed, config: effective, secrets: secretValues(places, effective), limits },
       ...(host === null || epoch === null ? {} : { host, epoch }),
     }
-    return { request, changed }
   }
 
   /** The files that the journal names, if they are there. */
@@ -126,6 +127,12 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       effects.say(id, 'warn', `Changed since the installation: ${changed.join(', ')}`)
     }
     return changed
+  }
+
+  /** What is known of changed files that is not known already: with many loads that fail it is mostly nothing. */
+  function changedSince(id: string, changed: string[] | undefined): { changedFiles?: string[] } {
+    const known = snapshotOfPlugin(context, id).context.changedFiles
+    return changed === undefined || isDeepStrictEqual(changed, known) ? {} : { changedFiles: changed }
   }
 
   function asPluginError(id: string, error: unknown): PluginError {
@@ -184,7 +191,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       const { signal, finish } = loads.begin(id)
       heldUp.delete(id)
       try {
-        const { request } = await prepare(id, 'supervisor', signal, undefined)
+        const request = await prepare(id, 'supervisor', signal, undefined, () => undefined)
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
       } catch (error) {
@@ -199,16 +206,17 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     },
     async finishLoading(id, by, ahead) {
       let outcome: PluginFact
+      let changed: string[] | undefined
       const { signal, finish } = loads.begin(id)
       heldUp.delete(id)
       try {
-        const { request, changed } = await prepare(id, by, signal, ahead)
+        const request = await prepare(id, by, signal, ahead, (files) => (changed = files))
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {
           type: 'PluginLoaded',
           plugin: id,
-          data: changed.length > 0 ? { changedFiles: changed } : {},
+          data: changed !== undefined && changed.length > 0 ? { changedFiles: changed } : {},
         }
       } catch (error) {
         if (signal.aborted) {
@@ -220,7 +228,12 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           // It was cut off here because another host is to have it: that says nothing about the plugin either.
           throw new StaleDecisionError(id, error)
         } else {
-          outcome = { type: 'PluginLoadFailed', plugin: id, data: { error: asPluginError(id, error) } }
+          const news = changedSince(id, changed)
+          outcome = {
+            type: 'PluginLoadFailed',
+            plugin: id,
+            data: { error: asPluginError(id, error), ...news },
+          }
           // What came of its code is in its log already, and what is there is in the host's.
           if (error instanceof Problem)
             effects.say(id, 'error', `The plugin could not be loaded: ${error.message}`)

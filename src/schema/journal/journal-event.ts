@@ -112,7 +112,11 @@ export const pluginFacts = {
   PluginLoadRequested: Type.Object({ reason: Type.String(), automatic: Type.Optional(Type.Boolean()) }),
   /** `changedFiles`: those that are not as they were installed. */
   PluginLoaded: Type.Object({ changedFiles: Type.Optional(Type.Array(Type.String())) }),
-  PluginLoadFailed: failure,
+  /** `changedFiles`: as of `PluginLoaded`; without them nobody has looked, or they are those of before. */
+  PluginLoadFailed: Type.Object({
+    error: PluginError,
+    changedFiles: Type.Optional(Type.Array(Type.String())),
+  }),
   PluginUnloadRequested: Type.Object({ reason: Type.String() }),
   PluginUnloaded: Type.Object({ reason: Type.Optional(Type.String()) }),
   PluginCrashed: Type.Object({

@@ -217,6 +217,22 @@ test('files that changed are marked where the plugin is shown, and a missing one
   assert.match(error.message, /init\.lua is missing; put it there, or update/)
 })
 
+test('a plugin that does not run for files that changed shows which they are, and none once they are back', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
+  await running(host, 'x')
+  const file = join(host.directory, 'plugins/fixtures--x/init.lua')
+  const installed = await readFile(file, 'utf8')
+  await writeFile(file, '')
+  const failed = await command(host, 'x/reload')
+  assert.deepEqual([failed.state, failed.error.code], ['failed', 'lua_error'])
+  assert.deepEqual(failed.integrity, { intact: false, changed: ['init.lua'] })
+  const again = await host.restart()
+  assert.deepEqual((await plugin(again, 'x')).integrity, { intact: false, changed: ['init.lua'] })
+  await writeFile(file, installed)
+  const back = await command(again, 'x/reload')
+  assert.deepEqual([back.state, back.integrity], ['running', { intact: true, changed: [] }])
+})
+
 test('what somebody edits in a plugin that was installed again stays, and is told', async (context) => {
   const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', '') }] })
   await running(host, 'x')
