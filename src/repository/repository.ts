@@ -146,6 +146,8 @@ export interface PluginDirectory {
   readManifest(plugin: PluginIdentifier): Promise<Manifest>
   /** Whether the files of a version that was replaced are still there. */
   hasKept(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
+  /** The manifest of a version that was replaced; undefined: its files are not there any more. */
+  readKeptManifest(plugin: PluginIdentifier, release: KeptFiles): Promise<Manifest | undefined>
   /** Whether a version that was replaced has exactly these files, and the present one has others. */
   hasInstead(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
   /** A document that the manifest lists. Throws `doc_not_found`. */

@@ -5,6 +5,7 @@ import type { Origin } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
+import { checkDependencies } from '../loading/dependency-check.ts'
 import type { Loader } from '../loading/loader.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
 import { matchFilesToJournal } from '../sources/match-files.ts'
@@ -78,12 +79,18 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       // Without an error nobody has tried it yet: nothing is loaded in safe mode.
       const hasFailed = stateOf(snapshot) === 'failed' && error !== null
       if (trial === null || before === undefined || !hasFailed) return false
-      if (!(await directory.hasKept(identifierOf(id), before))) {
+      const manifest = await directory.readKeptManifest(identifierOf(id), before)
+      if (manifest === undefined) {
         logger.error('An update does not run, and the files of the version before are gone', {
           plugin: id,
           error,
         })
         return false
+      }
+      // What the update needs was there when it was made. Without it the version before does not run either, perhaps.
+      if (error.code === 'dependency_unmet') {
+        const { unmet } = await checkDependencies(context, id, manifest)
+        if (unmet.length > 0) return false
       }
       const reason = `version ${version} did not run: ${error.message}`
       returning.add(id)

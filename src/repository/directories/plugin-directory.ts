@@ -172,6 +172,11 @@ export function createPluginDirectory(options: {
 
     hasKept: async (plugin, release) => (await findKept(plugin, release)) !== undefined,
 
+    async readKeptManifest(plugin, release) {
+      const path = await findKept(plugin, release)
+      return path === undefined ? undefined : (await manifestIn(path, plugin))[0]
+    },
+
     async hasInstead(plugin, release) {
       for (const path of await keptPlaces(places, plugin)) {
         if ((await versionIn(path, plugin)) !== release.version) continue

@@ -62,6 +62,38 @@ async function fail(host: TestHost, id: string): Promise<void> {
   assert.deepEqual([failed.state, failed.error.code], ['failed', 'dependency_unmet'])
 }
 
+/** A host with an update on trial, configured since, whose dependency is gone, after a restart. */
+async function restartWithout(context: TestContext, before: FixturePlugin): Promise<TestHost> {
+  const host = await start(context, [plugin('base'), before])
+  await run(host, 'base', 'above')
+  await command(host, 'POST', 'above/config', { config: { n: 1 } })
+  await host.publish([plugin('base'), plugin('above', ['@fixtures/base@^1.0.0'], '2.0.0')])
+  const updated = await command(host, 'POST', 'above/update', {})
+  assert.deepEqual([updated.version, updated.state, updated.trial.from], ['2.0.0', 'running', '1.0.0'])
+  await command(host, 'POST', 'above/config', { config: { n: 2 } })
+  await command(host, 'DELETE', 'base')
+  return host.restart()
+}
+
+test('an update stays, with its settings, where the version before would not run for want of the same plugin either', async (context) => {
+  const host = await restartWithout(context, onBase)
+  const shown = await command(host, 'GET', 'above')
+  assert.deepEqual(
+    [shown.version, shown.config, shown.state, shown.error.code],
+    ['2.0.0', { n: 2 }, 'failed', 'dependency_unmet'],
+  )
+  await command(host, 'POST', 'install', { fullId: '@fixtures/base' })
+  await untilRunning(host, 'above')
+  const back = await command(host, 'GET', 'above')
+  assert.deepEqual([back.version, back.config, back.trial.from], ['2.0.0', { n: 2 }, '1.0.0'])
+})
+
+test('an update that wants a plugin that is gone is taken back where the version before runs without', async (context) => {
+  const host = await restartWithout(context, plugin('above'))
+  const { version, config, state } = await command(host, 'GET', 'above')
+  assert.deepEqual([version, config, state], ['1.0.0', { n: 1 }, 'running'])
+})
+
 test('a plugin whose dependency was removed is loaded when that is installed again, and the reason is written down', async (context) => {
   const host = await start(context, [plugin('base'), onBase])
   await run(host, 'base', 'above')
