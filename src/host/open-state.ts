@@ -1,6 +1,6 @@
 import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
-import { storageFault } from '../base/files/storage-fault.ts'
+import { storageFaultAt } from '../base/files/storage-fault.ts'
 import type { KeyRing } from '../base/keys/key-ring.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
@@ -74,7 +74,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   }
   await requireKeysOfStores(files, directory, ring).catch((error: unknown) => {
     // What the file system refuses is told with what to do about it.
-    throw storageFault(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
+    throw storageFaultAt(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
   })
   if (journal.first > 1) {
     logger.info('Older events have been moved away; the journal here begins later', {

@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { until } from '../helpers/until.ts'
 import { type DiskError, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
-import { startHostFor, startTestHost } from '../helpers/test-host.ts'
+import { temporaryDirectory } from '../helpers/temporary-directory.ts'
+import { openTestHost, startHostFor, startTestHost } from '../helpers/test-host.ts'
 
 const cases: [DiskError, RegExp][] = [
   ['ENOSPC', /^the journal cannot be written: The disk of the data directory is full; free some space/],
@@ -91,5 +94,19 @@ for (const [name, call] of [
       name: 'StartError',
       message: new RegExp(`give its user the right to and try again\\. \\(EACCES: .*/data/${name}`),
     })
+  })
+}
+
+for (const name of ['plugins', '.kv']) {
+  test(`a file in the place of a folder of the data directory (${name}) ends the start with its path and what to do`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    await writeFile(join(directory, name), '')
+    await assert.rejects(openTestHost(directory, directory, {}), {
+      name: 'StartError',
+      message: new RegExp(
+        `^The host cannot start in .*: Something else is where a folder of the data directory should be; move it away and try again\\. \\(ENOTDIR.*/${name}`,
+      ),
+    })
+    assert.equal(await readFile(join(directory, name), 'utf8'), '')
   })
 }

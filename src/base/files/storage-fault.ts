@@ -28,13 +28,22 @@ export function storageFault(error: unknown): string | undefined {
   return reasons[systemErrorCode(error) ?? '']
 }
 
+/** A start meets what somebody has put there; later on such a code says that a plugin's own names do not go together. */
+const reasonsAtStart: Readonly<Record<string, string>> = {
+  ENOTDIR: 'Something else is where a folder of the data directory should be; move it away and try again.',
+}
+
 /** The same for who starts the host, with the system's own words, which name the file or folder. */
 export function storageFaultAt(error: unknown): string | undefined {
   const isTold = error instanceof Problem && error.code === 'storage_full'
-  const [reason, cause] = isTold ? [error.message, error.cause] : [storageFault(error), error]
+  const [reason, cause] = isTold ? [error.message, error.cause] : [reasonAtStart(error), error]
   if (reason === undefined || cause === undefined) return reason
   const words = messageOf(cause)
   return reason.includes(words) ? reason : `${reason} (${words})`
+}
+
+function reasonAtStart(error: unknown): string | undefined {
+  return storageFault(error) ?? reasonsAtStart[systemErrorCode(error) ?? '']
 }
 
 /** Runs something that writes; what the disk refuses becomes `storage_full`. */
