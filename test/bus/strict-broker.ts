@@ -25,13 +25,13 @@ export interface StrictBroker {
   cut(): void
 }
 
-/**
- * `isTaken`: of a message's topic and bytes, and of a filter, with none. `isLate`: it looks up first whether a message may be sent, and
- * answers what comes after it meanwhile.
- */
+/** Of a message's topic and bytes, and of a filter, with none. */
+export type IsTaken = (topic: string, bytes: number) => boolean
+
+/** `isLate`: it looks up first whether a message may be sent, and answers what comes after it meanwhile. */
 export async function startStrictBroker(
   context: TestContext,
-  isTaken: (topic: string, bytes: number) => boolean,
+  isTaken: IsTaken,
   isLate = false,
 ): Promise<StrictBroker> {
   let isStrict = true

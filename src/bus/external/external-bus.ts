@@ -82,6 +82,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     released() {
       subscriptions.retry()
       // What was kept back is lost: whoever has it says it again.
+      status.retry()
       if (connection.client !== undefined) for (const listener of reconnectListeners) listener()
     },
   })
@@ -109,9 +110,19 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   })
   /** Whether the host may say something in its own name. */
   const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
+  let isStatusWaiting = false
   const status = createHostStatus({
     ...{ topic: statusTopic, ownId, root, address, clock, logger, warn, maySpeak },
     client: () => (closing === undefined ? connection.client : undefined),
+    isSuspected: () => !quarantine.isIdle,
+    enqueue(payload) {
+      if (isStatusWaiting) return
+      isStatusWaiting = true
+      const message = { topic: statusTopic, payload: Buffer.from(payload), qos: 1, retain: true } as const
+      queue.push({ ...message, permit: maySpeak }, () => {
+        isStatusWaiting = false
+      })
+    },
   })
   const messages = { received: 0, published: 0 }
   /** Why there is no connection. */
@@ -130,8 +141,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     if (!asTaken({ qos: 0, retain: true }).retain)
       warn('The MQTT broker retains nothing: who comes later hears only of changes', { url: address })
     // MQTT 3.1.1 has no place for a signature; hosts of a fleet find each other otherwise.
-    const sayOnline = (): void =>
-      status.opened(client, asTaken, protocolVersion === 5 && session === undefined)
+    const sayOnline = (): void => status.opened(asTaken, protocolVersion === 5 && session === undefined)
     function ask(done: () => void): void {
       const answered = (): void => (connection.client === client ? done() : undefined)
       void roundTrip(client, flushTopic).then(answered, () => undefined)

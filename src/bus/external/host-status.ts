@@ -8,11 +8,13 @@ import type { Taking } from './broker-client.ts'
 /** Where a host says at a broker elsewhere that it is there, and hears of others that say so in the same place. */
 export interface HostStatus {
   /** Says so over a new connection. `isSigned`: whether it can say which run of a host it is. */
-  opened(client: MqttClient, asTaken: Taking, isSigned: boolean): void
+  opened(asTaken: Taking, isSigned: boolean): void
   /** Takes in what somebody says there now. */
   heard(packet: IPublishPacket): void
   /** The same, as the subscription of the host has it. */
   changed(message: BusMessage): void
+  /** It may have been kept back, and may be tried again. */
+  retry(): void
   /** The connection is gone. */
   ended(): void
 }
@@ -31,6 +33,10 @@ export interface HostStatusSettings {
   maySpeak(): boolean
   /** The connection over which something may be said now. */
   client(): MqttClient | undefined
+  /** Whether the broker is suspected of ending connections over what it does not take. */
+  isSuspected(): boolean
+  /** Says it in its turn with all that waits, so that it is known when the connection ends over that. */
+  enqueue(payload: string): void
 }
 
 /** Property of MQTT 5 that says which run of a host a status is of. */
@@ -41,7 +47,8 @@ export const echoTime = 30_000
 const metLimit = 100
 
 export function createHostStatus(settings: HostStatusSettings): HostStatus {
-  const { topic, ownId, root, address, clock, logger, warn, maySpeak } = settings
+  const { topic, ownId, root, address, clock, logger, warn, maySpeak, client, isSuspected, enqueue } =
+    settings
   let isSigned = false
   let retained: ReturnType<Taking> = { qos: 1, retain: true }
   /** Signatures of others. */
@@ -64,22 +71,27 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
     )
   }
 
-  function sayOnline(through: MqttClient | undefined): void {
+  function sayOnline(): void {
+    const through = client()
     if (through === undefined || !maySpeak()) return
+    if (isSuspected()) {
+      enqueue('online')
+      return
+    }
     const properties = isSigned ? { properties: { userProperties: { [signature]: ownId } } } : {}
     through.publish(topic, 'online', { ...retained, ...properties }, (error) => {
-      if (!error || settings.client() !== through) return
+      if (!error || client() !== through) return
       awaited?.cancel()
       warn('The MQTT broker refused the status', { reason: error.message })
     })
   }
 
   return {
-    opened(client, asTaken, signed) {
+    opened(asTaken, signed) {
       isSigned = signed
       retained = asTaken({ qos: 1, retain: true })
       if (maySpeak()) awaitEcho()
-      sayOnline(client)
+      sayOnline()
     },
     /** Its own `online` comes back, too, and perhaps twice: only one with another signature is another host's. */
     heard({ properties }) {
@@ -94,16 +106,16 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
           { root, url: address },
         )
       // So that it hears of this one, too, which has been here before.
-      sayOnline(settings.client())
+      sayOnline()
     },
     /**
      * After a power cut the broker believes for a while in the connection of the run before, and then says
      * `offline` for it: that must not stay the last word on a host that is there.
      */
     changed(message) {
-      if (!message.retained && Buffer.from(message.payload).toString() === 'offline')
-        sayOnline(settings.client())
+      if (!message.retained && Buffer.from(message.payload).toString() === 'offline') sayOnline()
     },
+    retry: sayOnline,
     ended: () => awaited?.cancel(),
   }
 }

@@ -11,7 +11,7 @@ import {
   lines,
   startExternalBus,
 } from '../bus-fixture.ts'
-import { startStrictBroker } from '../strict-broker.ts'
+import { type IsTaken, startStrictBroker } from '../strict-broker.ts'
 
 /** Brokers that end the connection over what they do not take: the rest must get through. */
 
@@ -19,13 +19,12 @@ import { startStrictBroker } from '../strict-broker.ts'
 const longestAttempt = 8_000
 const heldFor = new Set([quarantineTime.first, quarantineTime.first * 2, publisherTime])
 
-/** A host at a broker that takes nothing of what begins with `bad`, or has more than a thousand bytes. */
-async function createStage(context: TestContext, isLate = false) {
-  const broker = await startStrictBroker(
-    context,
-    (topic, bytes) => !topic.startsWith('bad') && bytes <= 1_000,
-    isLate,
-  )
+/** Of a broker that takes nothing of what begins with `bad`, or has more than a thousand bytes. */
+const isUsual: IsTaken = (topic, bytes) => !topic.startsWith('bad') && bytes <= 1_000
+
+/** A host at a broker that takes only some things; `isLate`: as in `startStrictBroker`. */
+async function createStage(context: TestContext, isTaken = isUsual, isLate = false) {
+  const broker = await startStrictBroker(context, isTaken, isLate)
   const logger = createRecordingLogger()
   const releases = new Set<() => void>()
   const bus = await startExternalBus(context, broker.url, {
@@ -244,8 +243,34 @@ test('A filter that is kept back is not taken back at the broker, which was neve
 })
 
 test('A message of QoS 1 is found out, too, at a broker that answers what came after it first', async (context) => {
-  const { bus, isHeld, isSteady } = await createStage(context, true)
+  const { bus, isHeld, isSteady } = await createStage(context, isUsual, true)
   await bus.publish('bad/late', 'x', { qos: 1 })
   await isHeld('bad/late')
   assert.equal(await isSteady('good/1'), true)
 })
+
+for (const isLate of [false, true])
+  test(`The status of the host is kept back, too, and said as soon as it may be${isLate ? ', at a broker that answers what came after it first' : ''}`, async (context) => {
+    const refused = 'host/status'
+    const isTaken: IsTaken = (topic, bytes) => topic !== refused || bytes === 0
+    const { broker, bus, witness, received, announce, held, isHeld, isSteady, waiting, release } =
+      await createStage(context, isTaken, isLate)
+    announce(['good/1'], ['good/2'])
+    await isHeld(refused)
+    assert.equal(await isSteady('good/3'), true)
+    assert.deepEqual(held(), [refused])
+    const before = broker.connections
+    release()
+    // Refused once more, it is kept back at once, and longer.
+    await until('the second refusal', async () => waiting() === 1)
+    assert.equal(await isSteady('good/4'), true)
+    assert.equal(broker.connections, before + 1)
+    broker.relent()
+    await witness.subscribeAsync(refused, { qos: 1 })
+    release()
+    await until('the status', async () => lines(received.all).includes('host/status online'))
+    assert.equal(await isSteady('good/5'), true)
+    assert.equal(waiting(), 0)
+    await bus.close()
+    await until('the end', async () => lines(received.all).includes('host/status offline'))
+  })
