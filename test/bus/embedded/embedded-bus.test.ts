@@ -19,6 +19,7 @@ import {
   startUpgradeServer,
   textOf,
 } from '../bus-fixture.ts'
+import { freePort } from '../../helpers/free-port.ts'
 import { listen } from '../../helpers/listen.ts'
 
 test('A client over TCP and one over WebSocket exchange messages with each other and with the host', async (t) => {
@@ -308,7 +309,8 @@ test('A port in use is told with the setting that helps, and nothing stays behin
 })
 
 test('Closing ends every connection, twice is once, and afterwards nothing is published or left', async (t) => {
-  const bus = await startBus(t)
+  // Whoever asks for any port does not get this one when it is free again.
+  const bus = await startBus(t, { port: await freePort() })
   const client = await connect(t, bus.url)
   const overWebSocket = await connect(t, await startUpgradeServer(t, bus))
   const silent = await new Promise<Socket>((resolve) => {
