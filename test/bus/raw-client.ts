@@ -68,6 +68,10 @@ export function subscribePacket(id: number, ...filters: [filter: string, qos: nu
   return packet(0x82, number16(id), ...filters.flatMap(([filter, qos]) => [text(filter), Buffer.from([qos])]))
 }
 
+export function unsubscribePacket(id: number, filter: string): Buffer {
+  return packet(0xa2, number16(id), text(filter))
+}
+
 export function publishPacket(message: {
   topic: string
   payload: string

@@ -15,6 +15,7 @@ import {
 import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../listeners/page-guesses.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
+import { createSubscriptionTurns } from './subscription-turns.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 import type { RetainedPacket, StoredSubscription } from '../store/stored-packet.ts'
 
@@ -87,6 +88,7 @@ export function createBrokerRules({
   /** Brokers that pass on what is said at them. They say so by a bit of the version, which is not in the library's types. */
   const bridges = new WeakSet<Client>()
   const counts = { received: 0, wrongPasswords: 0 }
+  const inTurn = createSubscriptionTurns()
   const mayPublish = memoize((topic) => mayClientPublish(root, topic))
 
   /**
@@ -103,6 +105,36 @@ export function createBrokerRules({
     client: cutText(id, clientIdBytes),
     address: addressOf(client),
   })
+
+  const authorizeSubscription: NonNullable<AedesOptions['authorizeSubscribe']> = (
+    client,
+    subscription,
+    done,
+  ) => {
+    const { topic, qos } = subscription
+    if (!admitted.has(client) || !maySubscribe(topic)) {
+      done(null, null)
+      return
+    }
+    // Those of MQTT 5 are no part of 3.1.1: taken as any other filter, it would never match.
+    if (isShared(topic)) {
+      warn('A subscription was refused: only brokers of MQTT 5 have shared ones', {
+        client: client.id,
+        filter: topic,
+      })
+      done(null, null)
+      return
+    }
+    const refusal = granted.grant(client, topic, qos)
+    if (refusal !== undefined) {
+      warn(`A subscription was refused: ${refusal}`, { client: client.id, address: addressOf(client) })
+      done(null, null)
+      return
+    }
+    if (!client.clean) keepSubscription(client.id, { topic, qos })
+    // The broker delivers with the message's own QoS; `authorizeForward` says with which it goes on.
+    done(null, { ...subscription, qos: 2 })
+  }
 
   const rules = {
     preConnect(client, packet, done) {
@@ -183,31 +215,8 @@ export function createBrokerRules({
       }
       done(null)
     },
-    authorizeSubscribe(client, subscription, done) {
-      const { topic, qos } = subscription
-      if (!admitted.has(client) || !maySubscribe(topic)) {
-        done(null, null)
-        return
-      }
-      // Those of MQTT 5 are no part of 3.1.1: taken as any other filter, it would never match.
-      if (isShared(topic)) {
-        warn('A subscription was refused: only brokers of MQTT 5 have shared ones', {
-          client: client.id,
-          filter: topic,
-        })
-        done(null, null)
-        return
-      }
-      const refusal = granted.grant(client, topic, qos)
-      if (refusal !== undefined) {
-        warn(`A subscription was refused: ${refusal}`, { client: client.id, address: addressOf(client) })
-        done(null, null)
-        return
-      }
-      if (!client.clean) keepSubscription(client.id, { topic, qos })
-      // The broker delivers with the message's own QoS; `authorizeForward` says with which it goes on.
-      done(null, { ...subscription, qos: 2 })
-    },
+    authorizeSubscribe: (client, subscription, done) =>
+      inTurn(client, () => authorizeSubscription(client, subscription, done)),
     authorizeForward(client, packet) {
       if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
       forwards(client.conn)

@@ -1,19 +1,29 @@
 import type { Duplex } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
 
+/** Type of a packet, in the upper four bits of its first byte. */
+const subscribe = 8
+
+/**
+ * Bytes of SUBSCRIBE packets that are read together, fewer than the filters of one turn of the broker take: what comes behind them waits until
+ * they are done.
+ */
+const subscribeBytesAtOnce = 2_000
+
 /** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
 const lengthBytes = 4
 
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
- * be longer than `limit` bytes, so that it need not be collected first. `goOn` is asked at the end of each packet, which
- * is at this position of the chunk: false leaves the rest of the chunk for later.
+ * be longer than `limit` bytes, so that it need not be collected first. `goOn` is asked at the end of each packet, of this type and
+ * length, which is at this position of the chunk: false leaves the rest of the chunk for later.
  */
 export function createPacketScanner(
   limit: number,
-  goOn: (position: number) => boolean = () => true,
+  goOn: (position: number, type: number, length: number) => boolean = () => true,
 ): (chunk: Uint8Array) => boolean {
   let bodyLeft = 0
+  let type = 0
   let inLength = false
   let length = 0
   let digits = 0
@@ -24,13 +34,14 @@ export function createPacketScanner(
         const skipped = Math.min(bodyLeft, chunk.length - position)
         bodyLeft -= skipped
         position += skipped
-        if (bodyLeft === 0 && !goOn(position)) return true
+        if (bodyLeft === 0 && !goOn(position, type, length)) return true
         continue
       }
       const byte = chunk[position] ?? 0
       position += 1
       if (!inLength) {
         inLength = true
+        type = byte >> 4
         length = 0
         digits = 0
         continue
@@ -41,7 +52,7 @@ export function createPacketScanner(
       if (byte < 0x80) {
         inLength = false
         bodyLeft = length
-        if (length === 0 && !goOn(position)) return true
+        if (length === 0 && !goOn(position, type, length)) return true
       }
     }
     return true
@@ -51,14 +62,19 @@ export function createPacketScanner(
 /**
  * Ends a connection on which a packet of more than `limit` bytes is announced. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
- * takes some of them before it has let the client in.
+ * takes some of them before it has let the client in. Nor is what comes behind many filters: the broker has not looked at all of them then.
  */
 export function limitPackets(connection: Duplex, limit: number, onExceeded: () => void): void {
-  let firstEnd: number | undefined
-  const accept = createPacketScanner(limit, (position) => {
-    const isFirst = firstEnd === undefined
-    firstEnd ??= position
-    return !isFirst
+  let isConnecting = true
+  let subscribeBytes = 0
+  /** Where in the chunk that is read something ends behind which nothing is read together with it. */
+  let end: number | undefined
+  const accept = createPacketScanner(limit, (position, type, length) => {
+    if (type === subscribe) subscribeBytes += length
+    if (!isConnecting && subscribeBytes < subscribeBytesAtOnce) return true
+    isConnecting = false
+    end = position
+    return false
   })
   const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
 
@@ -69,14 +85,15 @@ export function limitPackets(connection: Duplex, limit: number, onExceeded: () =
     // The broker asks once.
     const chunk = readAvailable(connection, read)
     if (chunk === null) return null
-    const isFirst = firstEnd === undefined
+    subscribeBytes = 0
     if (!accept(chunk)) {
       onExceeded()
       connection.destroy()
       return null
     }
-    if (!isFirst || firstEnd === undefined || firstEnd === chunk.length) return chunk
-    connection.unshift(chunk.subarray(firstEnd))
-    return chunk.subarray(0, firstEnd)
+    const part = chunk.subarray(0, end)
+    end = undefined
+    if (part.length < chunk.length) connection.unshift(chunk.subarray(part.length))
+    return part
   }
 }
