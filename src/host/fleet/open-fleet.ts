@@ -15,7 +15,7 @@ import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import type { Manifests } from '../../lifecycle/manifests/manifests.ts'
 import { decideSafeMode } from '../../lifecycle/supervision/safe-mode.ts'
 import type { Ownership, SharedFiles } from '../../lifecycle/ownership.ts'
-import type { SafeModeReason } from '../../schema/journal/journal-event.ts'
+import type { Fact, SafeModeReason } from '../../schema/journal/journal-event.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
 import type { Responsibility } from '../../mqtt-api/responsibility.ts'
@@ -223,7 +223,7 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
         })
         cleanUps.push(stopTelling, () => messages.close())
         // In a cluster that has just begun, a new stream has nobody yet who writes to it.
-        await known.asItself(() => enter(parts))
+        await known.asItself(entering(parts))
         const short = await runs.begin()
         const reason = decideSafeMode(options.safeMode, short)
         if (reason !== undefined) await known.asItself(() => drain(journal, reason, short))
@@ -240,23 +240,20 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
       },
     }
 
-    /** Says what this host is. */
-    async function enter({ journal, address, hostVersion, starterRepository }: StartParts): Promise<void> {
-      await journal.decide(
-        null,
-        ({ seq, host }) => {
-          const isNew = seq === 0 && host.context.repositories.length === 0
-          return [
-            ...(isNew ? [{ type: 'RepositoryAdded', plugin: null, data: starterRepository } as const] : []),
-            {
-              type: 'HostJoined',
-              plugin: null,
-              data: { host: id, hostVersion, address, labels: [...settings.labels] },
-            },
-          ]
-        },
-        'startup',
-      )
+    /** Says what this host is; once, also where the first try was written down and its answer did not come. */
+    function entering({ journal, address, hostVersion, starterRepository }: StartParts) {
+      const lastJoin = ({ context }: HostState['host']): string | undefined => context.members?.[id]?.since
+      const before = lastJoin(journal.state.host)
+      const data = { host: id, hostVersion, address, labels: [...settings.labels] }
+      function decide({ seq, host }: HostState): Fact[] {
+        if (lastJoin(host) !== before) return []
+        const isNew = seq === 0 && host.context.repositories.length === 0
+        return [
+          ...(isNew ? [{ type: 'RepositoryAdded', plugin: null, data: starterRepository } as const] : []),
+          { type: 'HostJoined', plugin: null, data },
+        ]
+      }
+      return () => journal.decide(null, decide, 'startup')
     }
 
     /** `short`: how many runs before this one have not lasted. */

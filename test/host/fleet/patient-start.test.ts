@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Logger } from '../../../src/base/log/log.ts'
+import type { JournalEvent } from '../../../src/schema/journal/journal-event.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { until } from '../../helpers/until.ts'
@@ -81,6 +82,9 @@ for (const isBehind of [true, false]) {
     const state = isBehind ? 'unloaded' : 'running'
     await untilPlugin(b, demo, `to be ${state}`, (plugin) => plugin.state === state)
     assert.ok(logger.lines.some(({ message }) => message === 'There is room on the disk again'))
+    const { events } = (await b.request('GET', '/api/history')).body as { events: JournalEvent[] }
+    const joined = events.filter((event) => event.type === 'HostJoined' && event.data.host === 'b')
+    assert.equal(joined.length, 2, 'once in each run')
   })
 }
 
