@@ -1,15 +1,17 @@
 import type { Duplex } from 'node:stream'
 
-/** Filters of one client that are looked at in one turn: some milliseconds. */
+/** Filters of one client in a turn after which nothing more of it is read, and of those that wait so many in each turn: some milliseconds. */
 export const filtersPerTurn = 500
+/** More in one turn wait: only some of its last SUBSCRIBE, as what is read at a time has fewer than `filtersPerTurn` before that. */
+export const filtersAtOnce = 2 * filtersPerTurn
 
 interface Subscriber {
   readonly conn: Pick<Duplex, 'destroyed' | 'read' | 'emit'>
 }
 
 interface Turn {
-  /** Filters that may still be looked at in it. */
-  left: number
+  /** Filters that have come in it. */
+  count: number
   /** What waits for the next one. */
   waiting: (() => void)[]
   readOn: (() => void) | undefined
@@ -34,7 +36,7 @@ export function createSubscriptionTurns(): (client: Subscriber, task: () => void
   }
 
   function begin(client: Subscriber): Turn {
-    const turn: Turn = { left: filtersPerTurn, waiting: [], readOn: undefined }
+    const turn: Turn = { count: 0, waiting: [], readOn: undefined }
     turns.set(client, turn)
     setImmediate(next, client, turn)
     return turn
@@ -42,13 +44,10 @@ export function createSubscriptionTurns(): (client: Subscriber, task: () => void
 
   return (client, task) => {
     const turn = turns.get(client) ?? begin(client)
-    if (turn.left > 0) {
-      turn.left -= 1
-      task()
-      return
-    }
-    turn.readOn ??= stopReading(client.conn)
-    turn.waiting.push(task)
+    turn.count += 1
+    if (turn.count >= filtersPerTurn) turn.readOn ??= stopReading(client.conn)
+    if (turn.count > filtersAtOnce) turn.waiting.push(task)
+    else task()
   }
 }
 

@@ -5,8 +5,8 @@ import { readAvailable } from '../../base/network/read-available.ts'
 const subscribe = 8
 
 /**
- * Bytes of SUBSCRIBE packets that are read together, fewer than the filters of one turn of the broker take: what comes behind them waits until
- * they are done.
+ * Bytes of SUBSCRIBE packets behind which nothing is read together with them: fewer have less than 500 filters, which the broker looks at
+ * while it reads. Of more some have to wait ("subscription-turns.ts"), and what comes behind them has to wait for them.
  */
 const subscribeBytesAtOnce = 2_000
 
@@ -62,7 +62,7 @@ export function createPacketScanner(
 /**
  * Ends a connection on which a packet of more than `limit` bytes is announced. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
- * takes some of them before it has let the client in. Nor is what comes behind many filters: the broker has not looked at all of them then.
+ * takes some of them before it has let the client in. Nor is what comes behind many filters.
  */
 export function limitPackets(connection: Duplex, limit: number, onExceeded: () => void): void {
   let isConnecting = true
