@@ -84,7 +84,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     log: ['text', 'time', 'lazily.ts', 'evict-oldest.ts', 'get-or-insert.ts', 'problem.ts'],
     files: ['time', 'problem.ts', 'log'],
     network: ['lazily.ts', 'evict-oldest.ts', 'time', 'log'],
-    keys: ['text', 'time', 'problem.ts', 'log', 'files'],
+    keys: ['text', 'time', 'get-or-insert.ts', 'problem.ts', 'log', 'files'],
   },
   schema: {
     parsing: [],

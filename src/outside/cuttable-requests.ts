@@ -19,8 +19,7 @@ export function createCuttableRequests(mayAct: ((plugin: string) => boolean) | u
     async run(plugin, signal, refused, task) {
       if (!mayAct(plugin)) return refused()
       const controller = new AbortController()
-      const ofPlugin = underWay.get(plugin) ?? new Set()
-      underWay.set(plugin, ofPlugin.add(controller))
+      const ofPlugin = getOrInsert(underWay, plugin, () => new Set()).add(controller)
       const end = (): void => controller.abort(signal.reason)
       signal.addEventListener('abort', end)
       if (signal.aborted) end()
@@ -37,3 +36,4 @@ export function createCuttableRequests(mayAct: ((plugin: string) => boolean) | u
     },
   }
 }
+import { getOrInsert } from '../base/get-or-insert.ts'

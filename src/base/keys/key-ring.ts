@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv, createHash, hkdfSync, randomBytes } from 'node:crypto'
+import { getOrInsert } from '../get-or-insert.ts'
 
 /** Encrypts texts for the disk with AES-256-GCM, under keys that the host's owner keeps elsewhere. */
 
@@ -65,12 +66,9 @@ export function createKeyRing(keys: readonly Uint8Array[]): KeyRing {
   function keyFor(id: string, context: string): Buffer {
     const master = byId.get(id)
     if (master === undefined) throw keyMissing(id, ids)
-    const name = `${id} ${context}`
-    const known = derived.get(name)
-    if (known !== undefined) return known
-    const key = Buffer.from(hkdfSync('sha256', master, '', `lupine ${context}`, keyBytes))
-    derived.set(name, key)
-    return key
+    return getOrInsert(derived, `${id} ${context}`, () =>
+      Buffer.from(hkdfSync('sha256', master, '', `lupine ${context}`, keyBytes)),
+    )
   }
 
   return {

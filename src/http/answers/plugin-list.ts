@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { jsonText } from '../../base/text/json.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
 import type { Answer } from '../route.ts'
@@ -8,13 +9,7 @@ export function createPluginList(): (plugins: Plugin[]) => Answer {
   const known = new WeakMap<Plugin, Buffer>()
   let last: { plugins: readonly Plugin[]; json: Buffer } | undefined
 
-  function bytesOf(plugin: Plugin): Buffer {
-    const before = known.get(plugin)
-    if (before !== undefined) return before
-    const bytes = Buffer.from(jsonText(plugin))
-    known.set(plugin, bytes)
-    return bytes
-  }
+  const bytesOf = (plugin: Plugin): Buffer => getOrInsert(known, plugin, () => Buffer.from(jsonText(plugin)))
 
   return (plugins) => {
     const isSame =

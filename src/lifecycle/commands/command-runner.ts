@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireRevision } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
@@ -127,11 +128,10 @@ export function createCommandRunner(
     run<T>(command: CommandContext, ...given: CommandOf<T>): Promise<T> {
       const { requestKey } = command
       if (requestKey === undefined) return carryOut(command, ...given)
-      const same = underWay.get(requestKey) as Promise<T> | undefined
-      if (same !== undefined) return same
-      const outcome = carryOut(command, ...given).finally(() => underWay.delete(requestKey))
-      underWay.set(requestKey, outcome)
-      return outcome
+      const outcome = getOrInsert(underWay, requestKey, () =>
+        carryOut(command, ...given).finally(() => underWay.delete(requestKey)),
+      )
+      return outcome as Promise<T>
     },
     requireRunning,
     get stopping() {

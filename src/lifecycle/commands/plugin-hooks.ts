@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { Problem } from '../../base/problem.ts'
 import { decide } from '../../journal/fold/decide.ts'
@@ -57,11 +58,8 @@ export function createPluginHooks(
 
   return {
     async secret(id) {
-      if (present(id) === undefined) {
-        const made = making.get(id) ?? make(id).finally(() => making.delete(id))
-        making.set(id, made)
-        await made
-      }
+      if (present(id) === undefined)
+        await getOrInsert(making, id, () => make(id).finally(() => making.delete(id)))
       const secret = present(id)
       if (secret === undefined) throw new Error(`${id} is not installed`)
       return secret

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { logLevels } from '../../base/log/log.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
 
@@ -32,8 +33,7 @@ export function createPluginLogs(): PluginLogs {
   let lastNumber = 0
   return {
     add(plugin, entry) {
-      const rings = plugins.get(plugin) ?? { serious: createRing(), chatter: createRing() }
-      plugins.set(plugin, rings)
+      const rings = getOrInsert(plugins, plugin, () => ({ serious: createRing(), chatter: createRing() }))
       lastNumber += 1
       const ring = isAtLeast(entry, 'warn') ? rings.serious : rings.chatter
       ring.add({ number: lastNumber, entry })

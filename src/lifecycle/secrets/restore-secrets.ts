@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isJsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
@@ -68,10 +69,7 @@ export function restoreSecrets(place: Place, incoming: Config, stored: Config): 
     }
     const known = new Map<string, unknown[]>()
     if (rows.some((row) => hasPlaceholder(row, below, depth))) {
-      for (const row of pool) {
-        const open = openText(row, below, depth)
-        known.set(open, [...(known.get(open) ?? []), row])
-      }
+      for (const row of pool) getOrInsert(known, openText(row, below, depth), () => []).push(row)
     }
     return rows.map((row, index) => {
       if (!hasPlaceholder(row, below, depth)) return row

@@ -66,20 +66,13 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
 
   function followersOf(kind: WatchedKind, plugin: string, id: string): readonly Watcher[] {
     followers ??= { object: new Map(), point: new Map() }
-    let ofPlugin = followers[kind].get(plugin)
-    if (ofPlugin === undefined) {
-      ofPlugin = new Map()
-      followers[kind].set(plugin, ofPlugin)
-    }
-    let found = ofPlugin.get(id)
-    if (found === undefined) {
+    const ofPlugin = getOrInsert(followers[kind], plugin, () => new Map())
+    return getOrInsert(ofPlugin, id, () => {
       const path = fullPath(kind, plugin, id)
-      found = [...all()].filter(
+      return [...all()].filter(
         ({ wanted, matches, sees }) => wanted.of === kind && sees(plugin) && matches(path),
       )
-      ofPlugin.set(id, found)
-    }
-    return found
+    })
   }
 
   function settle(watcher: Watcher, path: string, followed: Followed, value: Value): void {
@@ -92,8 +85,7 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
 
   /** `wait`: milliseconds for which it has to stay. */
   function follow(watcher: Watcher, path: string, value: Value, wait: number): void {
-    const followed = watcher.paths.get(path) ?? { told: undefined, pending: undefined }
-    watcher.paths.set(path, followed)
+    const followed = getOrInsert(watcher.paths, path, () => ({ told: undefined, pending: undefined }))
     const { pending } = followed
     if (pending !== undefined && isEqual(pending.value, value)) return
     pending?.timer.cancel()

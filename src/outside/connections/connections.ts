@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type {
   Connection,
@@ -59,8 +60,7 @@ export function createConnections({
 
   return {
     open(plugin, target, listener, allowed, foreignCaller) {
-      const mine = open.get(plugin) ?? new Set()
-      open.set(plugin, mine)
+      const mine = getOrInsert(open, plugin, () => new Set())
       const kind = kindOf(plugin, target, context, {
         connect: (host, port, through = foreignCaller) => stopped() ?? allowed.connect(host, port, through),
         serial: (path, through = foreignCaller) => stopped() ?? allowed.serial(path, through),

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isIPv4 } from 'node:net'
 import type { DnsQuestion, DnsRecord } from './dns-message.ts'
 import { goodbyeTime, type Lease, leaseOfRecord, shorten, takeAsk } from './lease.ts'
@@ -48,8 +49,7 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
         const key = record.name.toLowerCase()
         if (!wanted.has(key)) continue
         if (hosts.size > mostHosts()) dropUnused()
-        const known = hosts.get(key) ?? new Map<string, Lease>()
-        hosts.set(key, known)
+        const known = getOrInsert(hosts, key, () => new Map())
         if (record.flush)
           for (const [address, lease] of known)
             // Those of one message go together.

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { RemoteInfo } from 'node:dgram'
 import type { FoundService } from '../../schema/outside/discovery.ts'
 import { createDueTimer } from './due-timer.ts'
@@ -89,8 +90,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   }
 
   function settle(target: string, name: string): void {
-    const known = told.get(target) ?? new Map<string, string>()
-    told.set(target, known)
+    const known = getOrInsert(told, target, () => new Map())
     const thing = wanted.get(target)?.get(name)
     const service = thing && serviceOf(thing)
     if (service === undefined) {
@@ -143,7 +143,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   return {
     longestPause,
     ask(target) {
-      if (!wanted.has(target)) wanted.set(target, new Map())
+      getOrInsert(wanted, target, () => new Map())
       ask(target)
     },
     heard,

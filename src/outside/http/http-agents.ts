@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher, Pool } from 'undici'
 import { lazyImport } from '../../base/lazy-import.ts'
@@ -137,8 +138,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
         await unlessAborted(signal, judged, nobodyWaits, () => undefined)
       }
       const key = `${direct} ${insecure}`
-      const agent = agents.get(key) ?? create(direct, insecure)
-      agents.set(key, agent)
+      const agent = getOrInsert(agents, key, () => create(direct, insecure))
       const dispatcher = await agent.catch((error: unknown) => {
         agents.delete(key)
         throw error

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { MessageChannel, type MessagePort } from 'node:worker_threads'
 import { createCells, linkCells } from '../../schema/worker/shared-cells.ts'
 import type { Peer } from './plugin-calls.ts'
@@ -28,9 +29,7 @@ export function createLinks(): Links {
   const all = new Map<number, LinksOf>()
 
   function linksOf(isolate: number): LinksOf {
-    const found = all.get(isolate) ?? { callees: new Map(), callers: new Map() }
-    all.set(isolate, found)
-    return found
+    return getOrInsert(all, isolate, () => ({ callees: new Map(), callers: new Map() }))
   }
 
   function make(caller: Peer, callee: Peer): void {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Reference, Release } from '../../schema/worker/plugin-call.ts'
 
 /**
@@ -37,10 +38,7 @@ export function createReferenceLedger(
 
   function entryOf(owner: number, handle: number): Entry | undefined {
     const things = owners.get(owner)
-    if (things === undefined) return undefined
-    const entry = things.get(handle) ?? { sent: 0, holders: new Map<number, number>() }
-    things.set(handle, entry)
-    return entry
+    return things && getOrInsert(things, handle, () => ({ sent: 0, holders: new Map() }))
   }
 
   function settle(owner: number, handle: number, entry: Entry): void {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { cutText, messageBytesLimit } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
@@ -67,9 +68,7 @@ type Places = ReadonlyMap<string, Places | true>
 function treeOf(paths: readonly string[][]): Places {
   const below = new Map<string, string[][]>()
   for (const [step = '', ...rest] of paths) {
-    const rests = below.get(step) ?? []
-    below.set(step, rests)
-    rests.push(rest)
+    getOrInsert(below, step, () => []).push(rest)
   }
   return new Map(
     [...below].map(([step, rests]) => [

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { MachineDefinition, TransitionDefinition } from '../base/types.ts'
 
 /** The arrows of a machine's picture. Pure. */
@@ -22,10 +23,7 @@ export function chartParts({ states, on = {} }: MachineDefinition): ChartParts {
     const target = targetOf(transition)
     // What changes something of a state, but not the state, is no arrow.
     if (target === undefined || target === from) return
-    const key = `${from} ${target}`
-    const arrow = arrows.get(key) ?? { from, to: target, events: [] }
-    arrows.set(key, arrow)
-    arrow.events.push(event)
+    getOrInsert(arrows, `${from} ${target}`, () => ({ from, to: target, events: [] })).events.push(event)
   }
   for (const [state, definition] of Object.entries(states)) {
     for (const [event, transition] of transitionsOf(definition.on ?? {})) add(state, event, transition)

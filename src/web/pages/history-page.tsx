@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { useMemo, useState } from 'preact/hooks'
 import { detailOf } from '../base/event-detail.ts'
 import { place, setQuery } from '../base/router.ts'
@@ -88,12 +89,12 @@ async function readOlderThatFit(wanted: string, by: string): Promise<void> {
 const texts = new WeakMap<JournalEvent, string>()
 
 function textOf(event: JournalEvent): string {
-  const known = texts.get(event)
-  if (known !== undefined) return known
   const { seq, type, plugin, state } = event
-  const text = `#${seq} ${type} ${eventInWords(type)} ${plugin ?? ''} ${state} ${detailOf(event)}`
-  texts.set(event, text)
-  return text
+  return getOrInsert(
+    texts,
+    event,
+    () => `#${seq} ${type} ${eventInWords(type)} ${plugin ?? ''} ${state} ${detailOf(event)}`,
+  )
 }
 
 function filtered(

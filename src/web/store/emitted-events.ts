@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { connection, lastHeard, onAnnouncements } from '../base/stream.ts'
@@ -46,8 +47,7 @@ export function followEmittedEvents(): void {
   })
   onAnnouncements({ kinds: ['event'] }, (announcements) => {
     for (const { plugin, name, data } of announcements) {
-      const list = emitted.get(plugin) ?? []
-      emitted.set(plugin, list)
+      const list = getOrInsert(emitted, plugin, () => [])
       list.push({ key: (nextKey += 1), at: Date.now(), name, data })
       // Cut in steps: moving the list for each event would cost more than the event.
       if (list.length > keptEvents * 2) list.splice(0, list.length - keptEvents)

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { IsolateUsage } from '../../schema/api/system.ts'
 import { pluginPath } from '../base/router.ts'
 import { countOf, megabytes } from '../base/words.ts'
@@ -7,8 +8,7 @@ import { Link } from '../parts/link.tsx'
 /** What the plugins take of the machine: by worker thread, as that is what memory and load are known of. */
 export function IsolatesPanel({ isolates }: { isolates: readonly IsolateUsage[] }) {
   const workers = new Map<number, IsolateUsage[]>()
-  for (const isolate of isolates)
-    workers.set(isolate.worker, [...(workers.get(isolate.worker) ?? []), isolate])
+  for (const isolate of isolates) getOrInsert(workers, isolate.worker, () => []).push(isolate)
   return (
     <section class="panel">
       <h2>Isolates</h2>

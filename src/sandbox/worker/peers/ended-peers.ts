@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../base/get-or-insert.ts'
 import type { Reference } from '../../../schema/worker/plugin-call.ts'
 import type { PluginLog } from '../plugin-log.ts'
 
@@ -28,8 +29,7 @@ export function createEndedPeers(log: PluginLog): EndedPeers {
       return true
     },
     whenGone(what, { owner, plugin }, remove) {
-      const group = watchers.get(owner) ?? new Set()
-      watchers.set(owner, group)
+      const group = getOrInsert(watchers, owner, () => new Set())
       const watcher = (): void => {
         remove()
         log.write('debug', `${what} was removed: ${plugin}, whose function it calls, is not running`)

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../base/get-or-insert.ts'
 import type { Steps } from '../lua/steps.ts'
 
 /** Share of this plugin's time that waiting for one other plugin may take in the long run, 0 to 1. */
@@ -25,8 +26,7 @@ export function createWaitingAccounts(monotonic: () => number): WaitingAccounts 
   return {
     *run(plugin, task) {
       const begun = monotonic()
-      const account = accounts.get(plugin) ?? { owed: 0, at: begun }
-      accounts.set(plugin, account)
+      const account = getOrInsert(accounts, plugin, () => ({ owed: 0, at: begun }))
       account.owed = Math.max(0, account.owed - (begun - account.at) * waitingShare)
       account.at = begun
       if (account.owed > waitingBurst)

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../../../../base/get-or-insert.ts'
 import { lazily } from '../../../../base/lazily.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../../../base/text/json.ts'
 import type { ExposedComponent } from '../../../../schema/plugin/exposure.ts'
@@ -82,13 +83,8 @@ type Feature = [name: string, { readonly names: readonly string[] }]
 const featuresByComponent = new Map<ExposedComponent, readonly Feature[]>()
 
 /** The same list for all objects of a component. */
-function listOf(component: ExposedComponent): readonly Feature[] {
-  const present = featuresByComponent.get(component)
-  if (present !== undefined) return present
-  const fresh = Object.entries(featuresOf(component))
-  featuresByComponent.set(component, fresh)
-  return fresh
-}
+const listOf = (component: ExposedComponent): readonly Feature[] =>
+  getOrInsert(featuresByComponent, component, () => Object.entries(featuresOf(component)))
 
 /** Which feature a number is that came without a name. */
 const featuresOfNumbers: Partial<Record<ExposedComponent, string>> = {
