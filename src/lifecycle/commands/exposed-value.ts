@@ -2,7 +2,13 @@ import { quoted } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
 import { shownValue, switchWord } from '../../schema/plugin/control-value.ts'
-import { choicesOf, type Exposure, type FeatureKind, featuresOf } from '../../schema/plugin/exposure.ts'
+import {
+  choicesOf,
+  type Exposure,
+  type FeatureKind,
+  featuresOf,
+  rangeOf,
+} from '../../schema/plugin/exposure.ts'
 
 /** Values for what plugins expose, as they come from outside. Pure functions. */
 
@@ -12,9 +18,6 @@ const coverCommands: ReadonlyMap<string, string> = new Map([
   ['closed', 'close'],
   ['stop', 'stop'],
 ])
-
-/** Bounds of features that have their own, whatever the plugin says. */
-const percent = { min: 0, max: 100 }
 
 /** The value as the plugin gets it. Throws `control_unknown`, `control_value_invalid`. */
 export function checkExposedValue(exposure: Exposure, feature: string, value: Json): Json {
@@ -84,17 +87,8 @@ function toNumber(value: Json, text: string): number {
   return typeof value === 'string' && text !== '' ? Number(text) : Number.NaN
 }
 
-function boundsOf({ component, min, max }: Exposure, feature: string): { min?: number; max?: number } {
-  if (component === 'cover' || component === 'valve' || component === 'humidifier') return percent
-  if (component === 'siren') return feature === 'volume' ? { min: 0, max: 1 } : { min: 0 }
-  if (component === 'fan') return { min: 0, max: max ?? percent.max }
-  if (feature === 'brightness') return { min: 0, max: max ?? 255 }
-  if (component !== 'number' && !feature.startsWith('target_temperature')) return {}
-  return { ...(min === undefined ? {} : { min }), ...(max === undefined ? {} : { max }) }
-}
-
 function checkNumber(exposure: Exposure, feature: string, number: number, value: Json): number {
-  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = boundsOf(exposure, feature)
+  const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = rangeOf(exposure, feature)
   if (!Number.isFinite(number)) return refuse(value, 'must be a number')
   if (number < min) return refuse(value, `must be at least ${min}`)
   if (number > max) return refuse(value, `must be at most ${max}`)

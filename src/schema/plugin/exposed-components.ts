@@ -132,7 +132,7 @@ const componentFeatures = {
 } as const satisfies Record<string, Record<string, FeatureDescription>>
 
 /** Under which option the values of a feature are listed, besides `options`, which is of one of them. */
-const optionOfFeature: Readonly<Record<string, ChoiceName>> = {
+const optionOfFeature = {
   mode: 'modes',
   preset_mode: 'presets',
   fan_mode: 'fanModes',
@@ -140,36 +140,29 @@ const optionOfFeature: Readonly<Record<string, ChoiceName>> = {
   effect: 'effects',
   tone: 'tones',
   fan_speed: 'fanSpeeds',
-}
+} as const
+export type ChoiceName = (typeof optionOfFeature)[keyof typeof optionOfFeature]
+export const choiceNames: readonly ChoiceName[] = Object.values(optionOfFeature)
+
 /** The feature that `options` lists the values of. */
 const featureOfOptions: Partial<Record<string, string>> = {
-  ...{
-    select: 'value',
-    climate: 'mode',
-    light: 'effect',
-    fan: 'preset_mode',
-    siren: 'tone',
-    vacuum: 'fan_speed',
-  },
-  ...{ humidifier: 'mode', water_heater: 'mode', alarm_control_panel: 'state' },
+  select: 'value',
+  climate: 'mode',
+  light: 'effect',
+  fan: 'preset_mode',
+  siren: 'tone',
+  vacuum: 'fan_speed',
+  humidifier: 'mode',
+  water_heater: 'mode',
+  alarm_control_panel: 'state',
 }
-export const choiceNames = [
-  'modes',
-  'presets',
-  'fanModes',
-  'swingModes',
-  'effects',
-  'tones',
-  'fanSpeeds',
-] as const
-export type ChoiceName = (typeof choiceNames)[number]
 
 /** The values that a feature of an exposure can be set to, as far as the plugin has listed them. */
 export function choicesOf(
   exposure: { component: string; options?: string[] } & Partial<Record<ChoiceName, string[]>>,
   feature: string,
 ): readonly string[] | undefined {
-  const name = optionOfFeature[feature]
+  const name = (optionOfFeature as Partial<Record<string, ChoiceName>>)[feature]
   const listed = name === undefined ? undefined : exposure[name]
   return listed ?? (featureOfOptions[exposure.component] === feature ? exposure.options : undefined)
 }
@@ -185,4 +178,23 @@ export const exposedComponents = Object.keys(componentFeatures) as readonly Expo
 
 export function featuresOf(component: ExposedComponent): Readonly<Record<string, FeatureDescription>> {
   return componentFeatures[component]
+}
+
+interface Range {
+  min?: number | undefined
+  max?: number | undefined
+  step?: number | undefined
+}
+
+/** What a feature that is a number is checked for, as far as anything is known of it, and its smallest change. */
+export function rangeOf(
+  { component, min, max, step }: Range & { component: string },
+  feature: string,
+): Range {
+  if (component === 'cover' || component === 'valve' || component === 'humidifier')
+    return { min: 0, max: 100 }
+  if (component === 'siren') return feature === 'volume' ? { min: 0, max: 1 } : { min: 0 }
+  if (component === 'fan') return { min: 0, max: max ?? 100 }
+  if (feature === 'brightness') return { min: 0, max: max ?? 255 }
+  return component === 'number' || feature.startsWith('target_temperature') ? { min, max, step } : {}
 }

@@ -1,4 +1,4 @@
-import { choicesOf, type FeatureKind, featuresOf } from '../../schema/plugin/exposed-components.ts'
+import { choicesOf, type FeatureKind, featuresOf, rangeOf } from '../../schema/plugin/exposed-components.ts'
 import type { Exposure } from '../../schema/plugin/exposure.ts'
 import { dateTimeOf, readableText } from '../base/words.ts'
 import { type InputKind, numberInput } from '../parts/inputs/input-kind.ts'
@@ -20,15 +20,17 @@ export function shownFeatures({ features, writable }: Exposure): string[] {
   return [...new Set([...features, ...writable])]
 }
 
-/** Undefined for a feature that is only read. The bounds are those that the host checks. */
+/** Undefined for a feature that is only read. */
 export function inputOf(exposure: Exposure, feature: string): InputKind | undefined {
   if (!exposure.writable.includes(feature)) return undefined
   switch (kindOf(exposure, feature)) {
     case 'boolean':
     case 'siren':
       return { kind: 'switch' }
-    case 'number':
-      return numberFeature(exposure, feature)
+    case 'number': {
+      const { min, max, step } = rangeOf(exposure, feature)
+      return numberInput(min, max, step)
+    }
     case 'cover':
       return { kind: 'buttons', buttons: coverButtons }
     case 'press':
@@ -36,15 +38,6 @@ export function inputOf(exposure: Exposure, feature: string): InputKind | undefi
     default:
       return textFeature(exposure, feature)
   }
-}
-
-function numberFeature({ component, min, max, step }: Exposure, feature: string): InputKind {
-  if (component === 'cover' || component === 'valve' || component === 'humidifier') return numberInput(0, 100)
-  if (component === 'siren') return feature === 'volume' ? numberInput(0, 1, 0.01) : numberInput(0, undefined)
-  if (component === 'fan') return numberInput(0, max ?? 100)
-  if (feature === 'brightness') return numberInput(0, max ?? 255)
-  if (component === 'number' || feature.startsWith('target_temperature')) return numberInput(min, max, step)
-  return { kind: 'number' }
 }
 
 function textFeature(exposure: Exposure, feature: string): InputKind {
