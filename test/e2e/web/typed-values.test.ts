@@ -15,6 +15,7 @@ const gate = {
     local name, height = "north", 2
     plugin:control("name", function() return name end, function(value) name = value end)
     plugin:control("height", function() return height end, function(value) height = value end)
+    plugin:control("locked", function() return "true" end, function() end)
     plugin:onInit(function()
       local mode = { value = "day" }
       function mode:get() return self.value end
@@ -27,6 +28,7 @@ const gate = {
       controls: [
         { id: 'name', type: 'string' },
         { id: 'height', type: 'number', range: '0-10' },
+        { id: 'locked', type: 'switch' },
       ],
     },
   },
@@ -63,6 +65,11 @@ test('what is typed while a value is being set stays, and can be set', options, 
     const { body } = await host.request('GET', '/api/plugins/@fixtures/gate/controls')
     return body.controls.some(({ value }: { value: unknown }) => value === 'southeast')
   })
+})
+
+test('a switch is on at each word for it that the host takes, too', options, async (context) => {
+  const { page } = await gatePage(context)
+  await page.getByRole('switch', { name: 'locked', checked: true }).waitFor()
 })
 
 test('a slider stays where it was moved to until its value has come', options, async (context) => {

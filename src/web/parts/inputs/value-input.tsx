@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { switchWord } from '../../../schema/plugin/control-value.ts'
 import { pause } from '../../base/api.ts'
 import { numberKeys, withPoint } from '../../base/typed-number.ts'
 import { inputText, valueText } from '../../base/words.ts'
@@ -43,7 +44,9 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
   const known = inputText(value)
   switch (input.kind) {
     case 'switch':
-      return <Switch label={label} on={isOn(value)} onChange={(on) => void set(on)} />
+      return (
+        <Switch label={label} on={switchWord(valueText(value)) === true} onChange={(on) => void set(on)} />
+      )
     case 'slider':
       return (
         <input
@@ -123,10 +126,6 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
         </form>
       )
   }
-}
-
-function isOn(value: unknown): boolean {
-  return value === true || value === 1 || (typeof value === 'string' && value.toLowerCase() === 'on')
 }
 
 /** What is no number goes to the host as it is, which says what is wrong with it. */
