@@ -3,6 +3,7 @@ import { isJsonObject, type Json } from '../../base/text/json.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
 import type { PluginStateAt } from '../../schema/api/api.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 import { machineToJson } from '../answers/machine-formats.ts'
 
 /** The message shapes of `@statelyai/inspect`, which inspectors of state machines read. Pure. */
@@ -11,8 +12,6 @@ import { machineToJson } from '../answers/machine-formats.ts'
 const protocolVersion = '0.7.0'
 /** Session of the host's machine, which the plugins' are children of. */
 const hostSession = 'host'
-/** What is shown in place of a secret. */
-const hidden = '********'
 
 interface Common {
   sessionId: string
@@ -134,13 +133,13 @@ const credentials = /\b([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s/@]+@/gi
  * in them, because an inspector may be a program of somebody else.
  */
 export function withoutSecrets(value: unknown): unknown {
-  if (typeof value === 'string') return value.replace(credentials, `$1${hidden}@`)
+  if (typeof value === 'string') return value.replace(credentials, `$1${hiddenValue}@`)
   if (Array.isArray(value)) return value.map(withoutSecrets)
   if (!isJsonObject(value)) return value
   return Object.fromEntries(
     Object.entries<Json>(value).map(([key, member]) => [
       key,
-      isSecretName(key) && isText(member) ? hidden : withoutSecrets(member),
+      isSecretName(key) && isText(member) ? hiddenValue : withoutSecrets(member),
     ]),
   )
 }

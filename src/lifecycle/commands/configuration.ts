@@ -4,6 +4,7 @@ import { decide, requireInstalled } from '../../journal/fold/decide.ts'
 import type { ConfigCheck } from '../../schema/api/api.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 import { type CheckedConfig, checkConfig } from '../manifests/config-rules.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, Lifecycle } from '../lifecycle.ts'
@@ -13,7 +14,7 @@ import { restoreConfig } from '../installing/restore-config.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { restoredPlaces } from '../secrets/restore-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
-import { hiddenValue, hideSecrets } from '../secrets/secrets.ts'
+import { hideSecrets } from '../secrets/secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
 export interface Configuration extends Pick<Lifecycle, 'checkConfig'> {

@@ -9,12 +9,13 @@ import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { Config, Plugin, PluginError, PluginState, Resources } from '../../schema/plugin/plugin.ts'
 import { type PluginLimits, shownLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { EnvironmentUse } from '../../schema/parsing/variable-pattern.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 import type { PluginStatus } from '../lifecycle.ts'
 import type { Whereabouts } from '../ownership.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { type KnownPlugins, secretPlaces } from '../secrets/former-secrets.ts'
 import type { Place } from '../secrets/secret-places.ts'
-import { hiddenValue, hideSecrets, openDefault, withoutCredentials } from '../secrets/secrets.ts'
+import { hideSecrets, openDefault, withoutCredentials } from '../secrets/secrets.ts'
 
 /** What callers see: projections of the fold, with secrets hidden. Pure. */
 

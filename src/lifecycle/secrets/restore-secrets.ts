@@ -4,8 +4,9 @@ import type { ProblemDetail } from '../../base/problem.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/parser.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 import { type Place, placeOfItem, placeOfMember } from './secret-places.ts'
-import { hiddenValue, isEmpty } from './secrets.ts'
+import { isEmpty } from './secrets.ts'
 
 /** Puts secrets back where a caller has sent their placeholder. */
 

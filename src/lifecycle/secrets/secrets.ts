@@ -2,12 +2,10 @@ import { isJsonObject, mapMembers } from '../../base/text/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 import { type Place, placeOfField, placeOfItem, placeOfMember } from './secret-places.ts'
 
 /** Hides secret configuration values from whoever reads them. */
-
-/** What is shown instead of a secret value. */
-export const hiddenValue = '********'
 
 /** The configuration as anybody may see it. Nested keys and keys that no field declares are looked at too. */
 export function hideSecrets(whole: Place, config: Config): Config {

@@ -1,6 +1,7 @@
 import { isJsonObject, jsonText } from '../../base/text/json.ts'
 import type { JournalEvent } from './types.ts'
 import { valueText } from './words.ts'
+import { hiddenValue } from '../../schema/plugin/hidden-value.ts'
 
 /** Which settings an event has changed, in plain words: the journal keeps all of them as they were then. Pure. */
 
@@ -10,8 +11,6 @@ type LabelOf = (plugin: string, key: string) => string
 
 /** A longer value tells less than that it has changed. */
 const longestValue = 60
-/** What stands for a secret. */
-const hidden = '********'
 
 /** By the number of the event; only where it is known how they were before. `events`: oldest first. */
 export function changedSettings(
@@ -42,7 +41,9 @@ function differences(before: Config, after: Config, labelOf: (key: string) => st
   const changed = keys.filter((key) => jsonText(before[key] ?? null) !== jsonText(after[key] ?? null))
   if (changed.length > 0)
     return changed.map((key) => `${labelOf(key)} ${change(before[key], after[key])}`).join(', ')
-  return jsonText(after).includes(hidden) ? 'nothing but secrets can have changed' : 'nothing has changed'
+  return jsonText(after).includes(hiddenValue)
+    ? 'nothing but secrets can have changed'
+    : 'nothing has changed'
 }
 
 function change(before: unknown, after: unknown): string {
@@ -56,5 +57,5 @@ function change(before: unknown, after: unknown): string {
 const isAbsent = (value: unknown): boolean => value === undefined || value === null || value === ''
 
 function isHidden(before: unknown, after: unknown): boolean {
-  return jsonText([before ?? null, after ?? null]).includes(hidden)
+  return jsonText([before ?? null, after ?? null]).includes(hiddenValue)
 }

@@ -7,10 +7,11 @@ import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin-environment.ts'
 import { restoreSecrets as restore } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
-import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import { hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { Field } from '../../../src/schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
 import type { Config } from '../../../src/schema/plugin/plugin.ts'
+import { hiddenValue } from '../../../src/schema/plugin/hidden-value.ts'
 
 function fields(config: Record<string, ConfigDefinition>): Field[] {
   return normaliseFields({ config })

@@ -9,10 +9,11 @@ import { createHostEnvironment } from '../../../src/lifecycle/permissions/plugin
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import { secretPaths, wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
-import { hiddenValue, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import { hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { Field } from '../../../src/schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../../src/schema/manifest/field-definition.ts'
 import type { Config } from '../../../src/schema/plugin/plugin.ts'
+import { hiddenValue } from '../../../src/schema/plugin/hidden-value.ts'
 
 /** What holds of any settings, however lists and objects are within one another. */
 

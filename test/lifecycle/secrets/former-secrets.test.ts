@@ -3,10 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { hiddenValue as hidden } from '../../../src/lifecycle/secrets/secrets.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { startHostFor, type TestHost } from '../../helpers/test-host.ts'
+import { hiddenValue as hidden } from '../../../src/schema/plugin/hidden-value.ts'
 
 /** A secret that the next version does not declare any more is one still, wherever it can be read. */
 

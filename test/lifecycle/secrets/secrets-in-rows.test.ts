@@ -6,7 +6,8 @@ import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
-import { hiddenValue as hidden, hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import { hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import { hiddenValue as hidden } from '../../../src/schema/plugin/hidden-value.ts'
 
 const fields = normaliseFields({
   configSchema: [

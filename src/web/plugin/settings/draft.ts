@@ -3,14 +3,12 @@ import { basePath } from '../../base/address.ts'
 import { keepText, keptText } from '../../base/storage.ts'
 import type { Field, Plugin } from '../../base/types.ts'
 import { type Values, withMember } from './setting-places.ts'
+import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
 
 /**
  * What somebody has typed into a form and not saved yet. It outlives a restart of the host, another page, and
  * a reload of this one; the secrets in it are kept in memory alone.
  */
-
-/** What the API shows, and takes back, for a secret that is stored. */
-export const hiddenValue = '********'
 
 /** By key; undefined: the stored value is to be removed. */
 type Draft = ReadonlyMap<string, unknown>

@@ -3,10 +3,10 @@ import { numberKeys } from '../../base/typed-number.ts'
 import type { Field } from '../../base/types.ts'
 import { inputText, valueText } from '../../base/words.ts'
 import { Switch } from '../../parts/inputs/switch.tsx'
-import { hiddenValue } from './draft.ts'
 import { hasLines, isNumeric, typedValue } from './field-text.ts'
 import { SuggestionList, useSuggestions } from './suggestions.tsx'
 import { literalText } from '../../parts/inputs/literal-text.ts'
+import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
 
 interface FieldInputProps {
   field: Field

@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { moved } from '../../base/moved.ts'
 import type { Field } from '../../base/types.ts'
 import { SortableList } from '../../parts/lists/sortable-list.tsx'
-import { hiddenValue } from './draft.ts'
 import { ErrorLine, FieldFrame, idOf } from './field-frame.tsx'
 import { FieldInput } from './field-input.tsx'
 import {
@@ -17,6 +16,7 @@ import {
 } from './setting-places.ts'
 import { useForm } from './settings-form.ts'
 import { literalText } from '../../parts/inputs/literal-text.ts'
+import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
 
 interface SettingFieldsProps {
   fields: readonly Field[]

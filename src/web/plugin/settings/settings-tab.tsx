@@ -1,4 +1,5 @@
 import { labelAt } from '../../../schema/manifest/setting-label.ts'
+import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
 import { pluginApi, send } from '../../base/api.ts'
 import { connection } from '../../base/stream.ts'
 import type { ConfigCheck, Plugin } from '../../base/types.ts'
@@ -7,15 +8,7 @@ import { useSubmit } from '../../parts/inputs/use-submit.ts'
 import { tell } from '../../store/notices.ts'
 import { plugins, putPlugin } from '../../store/plugins.ts'
 import { replaceIfUnchanged } from '../../store/replace-if-unchanged.ts'
-import {
-  type Difference,
-  differences,
-  draftOf,
-  hiddenValue,
-  setDraft,
-  typedSince,
-  withDraft,
-} from './draft.ts'
+import { type Difference, differences, draftOf, setDraft, typedSince, withDraft } from './draft.ts'
 import { SettingFields } from './setting-fields.tsx'
 import { FormContext, formOf } from './settings-form.ts'
 import { useConfigCheck } from './use-config-check.ts'
