@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { isJsonObject } from '../../base/text/json.ts'
 import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { type HostFile, InstalledEntry, RepositoryEntry } from '../../schema/journal/host-file.ts'
-import { escapePointer } from '../../schema/parsing/parser.ts'
+import { escapePointer } from '../../schema/parsing/json-pointer.ts'
 
 /**
  * A person may edit `.host.json` while the host is stopped, so a change in it is no damage by itself. These

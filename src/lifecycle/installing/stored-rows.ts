@@ -3,7 +3,7 @@ import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import type { ChangeCheck } from '../../schema/plugin/change-check.ts'
 import { allFields, type Field } from '../../schema/manifest/field.ts'
-import { escapePointer } from '../../schema/parsing/parser.ts'
+import { escapePointer } from '../../schema/parsing/json-pointer.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { rowsOfText } from '../manifests/rows-of-text.ts'
 

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
-import { escapePointer, unescapePointer } from '../../schema/parsing/parser.ts'
+import { escapePointer, unescapePointer } from '../../schema/parsing/json-pointer.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
 

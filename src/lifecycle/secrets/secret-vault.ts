@@ -3,7 +3,7 @@ import { type KeyRing, keyIdOf, looksSealed, SecretKeyError } from '../../base/k
 import { messageOf } from '../../base/problem.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
-import { escapePointer } from '../../schema/parsing/parser.ts'
+import { escapePointer } from '../../schema/parsing/json-pointer.ts'
 import { namesSecret, type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
 import { isEmpty, withoutCredentials } from './secrets.ts'
 

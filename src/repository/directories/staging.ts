@@ -9,7 +9,7 @@ import {
   manifestFile,
   parseManifest,
 } from '../../schema/manifest/manifest.ts'
-import { escapePointer } from '../../schema/parsing/parser.ts'
+import { escapePointer } from '../../schema/parsing/json-pointer.ts'
 import type { RepositoryEntry } from '../../schema/manifest/repository-index.ts'
 import type { RepositoryLimits } from '../limits.ts'
 import { isContainedPath } from '../sources/contained-file.ts'

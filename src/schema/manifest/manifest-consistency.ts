@@ -1,5 +1,5 @@
 import type { ProblemDetail } from '../../base/problem.ts'
-import { escapePointer } from '../parsing/parser.ts'
+import { escapePointer } from '../parsing/json-pointer.ts'
 import { countSettings, definitionErrors, entriesErrors, settingsLimit } from './field-definition.ts'
 import type { Manifest } from './manifest.ts'
 

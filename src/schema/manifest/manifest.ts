@@ -15,7 +15,8 @@ import { parseLeniently, tagLimit } from '../parsing/lenient.ts'
 import { manifestRules } from './manifest-in-the-wild.ts'
 import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
-import { createParser, escapePointer, type Parser } from '../parsing/parser.ts'
+import { escapePointer } from '../parsing/json-pointer.ts'
+import { createParser, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
 /** Specification 2.1–2.5. Members that are not named here are kept as they are. */

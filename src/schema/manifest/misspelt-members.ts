@@ -1,7 +1,7 @@
 import { closestName } from '../../base/text/closest-name.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { isJsonObject, type Json, type JsonObject } from '../../base/text/json.ts'
-import { escapePointer } from '../parsing/parser.ts'
+import { escapePointer } from '../parsing/json-pointer.ts'
 
 interface Schema {
   properties: object

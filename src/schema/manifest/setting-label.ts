@@ -1,14 +1,11 @@
+import { pointerSteps } from '../parsing/json-pointer.ts'
 import type { Field } from './field.ts'
 
 /** What people call a setting. Pure. */
 
 /** What the pointer `/config/rules/1/to` leads to: `Rules, row 2, To`. */
 export function labelAt(fields: readonly Field[], pointer: string): string {
-  const steps = pointer
-    .split('/')
-    .slice(2)
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'))
-  return namesOf(fields, steps).join(', ')
+  return namesOf(fields, pointerSteps(pointer).slice(1)).join(', ')
 }
 
 function namesOf(fields: readonly Field[] | null, [step, ...below]: readonly string[]): string[] {

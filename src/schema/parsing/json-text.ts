@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import { jsonErrorPosition } from './json-position.ts'
-import { escapePointer } from './parser.ts'
+import { escapePointer } from './json-pointer.ts'
 
 /** JSON as it comes from a file or another computer: bytes that may be anything. */
 export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: false; message: string }

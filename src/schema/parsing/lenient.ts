@@ -2,7 +2,8 @@ import { getOrInsert } from '../../base/get-or-insert.ts'
 import { cutText, messageBytesLimit } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { type Parsed, type Parser, unescapePointer } from './parser.ts'
+import { pointerSteps } from './json-pointer.ts'
+import type { Parsed, Parser } from './parser.ts'
 
 /** Reads what somebody else wrote as far as it can be used: what is broken is left out, and told. Pure. */
 
@@ -36,7 +37,7 @@ export function parseLeniently<T>(
   for (let look = 0; ; look += 1) {
     const parsed = parse(value)
     if (parsed.ok) return { ok: true, value: { value: parsed.value, warnings } }
-    const broken = parsed.errors.map((error) => ({ error, path: stepsOf(error.path) }))
+    const broken = parsed.errors.map((error) => ({ error, path: pointerSteps(error.path) }))
     const vital = broken.filter(({ path }) => isVital(path, at(value, path)))
     if (vital.length > 0) return { ok: false, errors: vital.map(({ error }) => error) }
     const isHopeless = look >= patience || broken.length > mostMistakes
@@ -47,10 +48,6 @@ export function parseLeniently<T>(
     )
     value = leaveOut(value, treeOf(gone))
   }
-}
-
-function stepsOf(pointer: string): string[] {
-  return pointer.split('/').slice(1).map(unescapePointer)
 }
 
 function at(value: unknown, path: readonly string[]): unknown {

@@ -3,6 +3,7 @@ import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { lazily } from '../../base/lazily.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
+import { escapePointer, pointerSteps } from './json-pointer.ts'
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
 
@@ -26,9 +27,9 @@ interface SchemaError {
 /** The part of `schema` that an error speaks of, if it can be found. */
 function schemaAt(schema: TSchema, schemaPath: string): object | undefined {
   let node: unknown = schema
-  for (const token of schemaPath.split('/').slice(1)) {
+  for (const step of pointerSteps(schemaPath)) {
     if (typeof node !== 'object' || node === null) return undefined
-    node = Reflect.get(node, unescapePointer(token))
+    node = Reflect.get(node, step)
   }
   return typeof node === 'object' && node !== null ? node : undefined
 }
@@ -87,16 +88,6 @@ function withoutBranches(errors: readonly SchemaError[], schema: TSchema): Schem
           schemaPath.startsWith(`${union.schemaPath}/anyOf/`) && instancePath.startsWith(union.instancePath),
       ),
   )
-}
-
-/** One reference token of a JSON pointer (RFC 6901). */
-export function escapePointer(token: string): string {
-  return token.replaceAll('~', '~0').replaceAll('/', '~1')
-}
-
-/** The other way round. */
-export function unescapePointer(token: string): string {
-  return token.replaceAll('~1', '/').replaceAll('~0', '~')
 }
 
 /** Only whether it fits: to find out what is wrong takes many times as long. */

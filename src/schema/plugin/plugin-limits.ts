@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import type { ProblemDetail } from '../../base/problem.ts'
 import { isJsonObject } from '../../base/text/json.ts'
-import { escapePointer } from '../parsing/parser.ts'
+import { escapePointer } from '../parsing/json-pointer.ts'
 import { nullable } from '../parsing/nullable.ts'
 
 /** The limits of one plugin that the host's owner may set. What is not here is for `sandbox/limits.ts` to say. */

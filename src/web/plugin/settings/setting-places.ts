@@ -1,4 +1,5 @@
 import { isShown } from '../../../schema/manifest/show-if.ts'
+import { escapePointer } from '../../../schema/parsing/json-pointer.ts'
 import type { Field } from '../../base/types.ts'
 
 /** Where a setting is, as a pointer (`/config/rules/1/to`). Pure. */
@@ -6,7 +7,7 @@ import type { Field } from '../../base/types.ts'
 export type Values = Readonly<Record<string, unknown>>
 
 export function pointerTo(path: string, key: string | number): string {
-  return `${path}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`
+  return `${path}/${escapePointer(String(key))}`
 }
 
 /** Whether a pointer is this place, or one within it. */
