@@ -1,5 +1,6 @@
 import { withDeadline } from '../../base/time/clock.ts'
 import { satisfies } from '../../repository/versions.ts'
+import { isOptional } from '../../schema/manifest/named-plugin.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { installedPlugins, installedVersion, type LifecycleContext } from '../context.ts'
@@ -74,7 +75,7 @@ async function neededBy(context: LifecycleContext, id: string): Promise<Required
   const versions = new Map(installedPlugins(context).map((plugin) => [plugin.id, plugin.version]))
   const manifest = await offered(context, id)
   return (manifest?.dependencies ?? []).flatMap((dependency) => {
-    if (typeof dependency !== 'string' && dependency.optional === true) return []
+    if (isOptional(dependency)) return []
     const required = parseDependency(dependency, identifierOf(id).namespace)
     return required === undefined || isMet(versions.get(required.fullId), required) ? [] : required
   })

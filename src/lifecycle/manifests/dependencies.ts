@@ -2,7 +2,7 @@ import type { ProblemDetail } from '../../base/problem.ts'
 import { canAgree, isVersionRange, satisfies } from '../../repository/versions.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { Dependency } from '../../schema/manifest/manifest.ts'
-import { namedPlugin, textOf } from '../../schema/manifest/named-plugin.ts'
+import { isOptional, namedPlugin, textOf } from '../../schema/manifest/named-plugin.ts'
 
 /** What plugins need of each other. Pure. */
 
@@ -47,7 +47,7 @@ export function requiredPlugins({
   dependencies = [],
 }: Pick<DependentPlugin, 'id' | 'dependencies'>): string[] {
   return dependencies.flatMap((dependency) => {
-    if (typeof dependency !== 'string' && dependency.optional === true) return []
+    if (isOptional(dependency)) return []
     const other = parseDependency(dependency, namespaceOf(id))?.fullId
     return other === undefined || other === id ? [] : other
   })
@@ -78,7 +78,7 @@ export function judgeDependencies(
     if (required === undefined || noPlugin !== undefined) {
       const message = `"${text}" ${noPlugin ?? ''}; nothing waits for it`
       verdict.warnings.push({ path: `/dependencies/${index}`, message })
-    } else if (typeof dependency === 'string' || dependency.optional !== true) {
+    } else if (!isOptional(dependency)) {
       const version = versions.get(required.fullId)
       verdict.unmet.push(...unmetDependency(plugin.id, text, required, version, installed))
     }
@@ -141,7 +141,7 @@ function holderOf(
   range: string,
 ): { id: string; wish: string }[] {
   const wishes = dependencies
-    .filter((dependency) => typeof dependency === 'string' || dependency.optional !== true)
+    .filter((dependency) => !isOptional(dependency))
     .map((dependency) => parseDependency(dependency, namespaceOf(id)))
   const wish = wishes.find(
     (one) => one?.fullId === fullId && one.range !== null && !canAgree(one.range, range),

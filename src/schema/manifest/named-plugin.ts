@@ -15,6 +15,11 @@ export function namedPlugin(
   return identifier === undefined ? undefined : { fullId: identifier.fullId, range }
 }
 
+/** Whether the plugin works without it. */
+export function isOptional(dependency: Dependency): boolean {
+  return typeof dependency !== 'string' && dependency.optional === true
+}
+
 export function textOf(dependency: Dependency): string {
   if (typeof dependency === 'string') return dependency
   return dependency.version === undefined ? dependency.id : `${dependency.id}@${dependency.version}`

@@ -1,4 +1,4 @@
-import { namedPlugin } from '../../schema/manifest/named-plugin.ts'
+import { isOptional, namedPlugin } from '../../schema/manifest/named-plugin.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { dateTimeOf, momentOf, stateInWords, valueText } from '../base/words.ts'
@@ -87,8 +87,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
 /** Those that it does not work without, and that do not run. One that is not installed is its error at the next start. */
 function absentOnes({ namespace, dependencies }: Plugin): Plugin[] {
   return dependencies.flatMap((dependency) => {
-    const isOptional = typeof dependency !== 'string' && dependency.optional === true
     const needed = plugins.value?.get(namedPlugin(dependency, namespace)?.fullId ?? '')
-    return isOptional || needed === undefined || needed.state === 'running' ? [] : [needed]
+    return isOptional(dependency) || needed === undefined || needed.state === 'running' ? [] : [needed]
   })
 }
