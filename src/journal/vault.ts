@@ -16,15 +16,15 @@ export interface Vault {
 export interface SecretTransform {
   /** The configuration of a plugin. */
   config(plugin: string, config: Config): Config
-  /** Another secret of a plugin's, by its name. */
-  secret(plugin: string, name: string, text: string): string
+  /** The secret of a plugin's hooks. */
+  hookSecret(plugin: string, text: string): string
   /** The address of a repository. */
   address(repository: string, address: string): string
 }
 
 const unchanged: SecretTransform = {
   config: (_plugin, config) => config,
-  secret: (_plugin, _name, text) => text,
+  hookSecret: (_plugin, text) => text,
   address: (_repository, address) => address,
 }
 
@@ -40,7 +40,7 @@ export function changeEvent(transform: SecretTransform, event: JsonObject): Json
     return { ...event, data: { ...data, config } }
   }
   if (typeof plugin === 'string' && typeof data.hookSecret === 'string') {
-    const hookSecret = transform.secret(plugin, 'hookSecret', data.hookSecret)
+    const hookSecret = transform.hookSecret(plugin, data.hookSecret)
     return { ...event, data: { ...data, hookSecret } }
   }
   if (plugin === null && typeof data.name === 'string' && typeof data.url === 'string') {

@@ -78,7 +78,7 @@ export function changeStoredState(transform: SecretTransform, stored: StoredStat
         ...rest,
         context: {
           ...changed(context),
-          ...(hookSecret === undefined ? {} : { hookSecret: transform.secret(id, 'hookSecret', hookSecret) }),
+          ...(hookSecret === undefined ? {} : { hookSecret: transform.hookSecret(id, hookSecret) }),
           kept: context.kept.map(changed),
         },
       }

@@ -1,6 +1,4 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
-/** Why a load is to end before it is through; it goes into the fact. */
-type StopReason = string
 
 /** Ends a load as a command does. Whoever has the plugin next begins another. */
 export const moveToAnotherHost = 'its move to another host'
@@ -36,7 +34,8 @@ export function createLoadCancellation(): LoadCancellation {
   const interruptions = new Map<string, string>()
   let stopped = false
 
-  function reasonFor(id: string): StopReason | undefined {
+  /** Why a load is to end before it is through; it goes into the fact. */
+  function reasonFor(id: string): string | undefined {
     if (stopped) return 'shutdown'
     const command = holds.get(id)?.[0]
     return command === undefined ? undefined : `interrupted by ${command}`

@@ -83,8 +83,8 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
           return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
         })
       },
-      secret: (plugin, name, text) =>
-        current === undefined ? escaped(text) : sealText(`${name} ${plugin}`, text),
+      hookSecret: (plugin, text) =>
+        current === undefined ? escaped(text) : sealText(`hookSecret ${plugin}`, text),
       address(repository, address) {
         const hasPassword = withoutCredentials(address) !== address
         if (current !== undefined && hasPassword) return sealText(`repository ${repository}`, address)
@@ -94,7 +94,7 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
     open: {
       config: (plugin, config) =>
         mapMembers(config, (value, key) => openValue(plugin, pointer('', key), value)),
-      secret: (plugin, name, text) => openText(`${name} ${plugin}`, text, `the ${name} of ${plugin}`),
+      hookSecret: (plugin, text) => openText(`hookSecret ${plugin}`, text, `the hookSecret of ${plugin}`),
       address: (repository, address) =>
         openText(`repository ${repository}`, address, `the address of the repository ${repository}`),
     },

@@ -76,16 +76,16 @@ function wordAt(text: string, at: number): number {
 /** UTF-8, of which each byte is a character: so headers come and go, and the realm is in whatever the server has. */
 const wireText = (text: string): string => Buffer.from(text).toString('latin1')
 
-/** The value of `Authorization` that answers it. `cnonce`: anything that is not used twice. */
+/** The value of `Authorization` that answers it. */
 export function digestAuthorization(
   challenge: DigestChallenge,
   { user, password }: DigestCredentials,
   { method, path }: { method: string; path: string },
-  cnonce = randomBytes(16).toString('hex'),
 ): string {
   const { realm, nonce, algorithm, opaque, qop } = challenge
   const hash = (text: string): string => createHash(hashes[algorithm]).update(text, 'latin1').digest('hex')
   const count = '00000001'
+  const cnonce = randomBytes(16).toString('hex')
   const secret = hash(`${wireText(user)}:${realm}:${wireText(password)}`)
   const request = hash(`${method}:${path}`)
   const response = qop

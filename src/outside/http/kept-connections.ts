@@ -15,13 +15,13 @@ export interface KeptConnections {
   add(pool: ServerConnections, socket: Socket): void
 }
 
-export function createKeptConnections(limit = keptConnectionsLimit): KeptConnections {
+export function createKeptConnections(): KeptConnections {
   /** The oldest first. */
   const open = new Map<Socket, ServerConnections>()
 
   function makeRoom(): void {
     for (const [socket, { stats }] of open) {
-      if (open.size <= limit) return
+      if (open.size <= keptConnectionsLimit) return
       if (stats.size > 0) continue
       open.delete(socket)
       socket.destroy()

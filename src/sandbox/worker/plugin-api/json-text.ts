@@ -12,7 +12,7 @@ export const mostJsonValues = 1_000_000
  * Reads JSON. Throws `Error` for what is none, or would take much more memory than its text: before it is read, for a
  * megabyte of brackets is a hundred of tables.
  */
-export function parseJsonText(text: string, most = mostJsonValues): Json {
+export function parseJsonText(text: string, most: number): Json {
   assertReadable(text, most)
   return JSON.parse(text) as Json
 }

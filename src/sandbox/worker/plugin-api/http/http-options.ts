@@ -1,3 +1,5 @@
+import { maskValue } from '../../../../base/log/redaction.ts'
+import { isSecretFieldName } from '../../../../base/log/secret-names.ts'
 import { isGeneratedHeader } from '../../../../schema/outside/generated-headers.ts'
 import { fits, textLimits } from '../../../../schema/parsing/text-limits.ts'
 import type { HttpMethod, HttpRequest } from '../../../../schema/outside/outside.ts'
@@ -160,12 +162,8 @@ function readContent(context: PluginContext, options: LuaTable): Content | undef
 }
 
 /** A URL for the log: values of parameters that are called like a secret are hidden. */
-export function withoutSecrets(
-  url: string,
-  isSecret: (name: string) => boolean,
-  mask: (text: string) => string,
-) {
+export function withoutSecrets(url: string): string {
   return url.replace(/([?&;])([^=&;#?]+)=([^&;#]*)/g, (whole, sign: string, name: string, value: string) =>
-    isSecret(name) ? `${sign}${name}=${mask(value)}` : whole,
+    isSecretFieldName(name) ? `${sign}${name}=${maskValue(value)}` : whole,
   )
 }

@@ -5,8 +5,6 @@ import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { maskValue } from '../../../../base/log/redaction.ts'
-import { isSecretFieldName } from '../../../../base/log/secret-names.ts'
 import { isTable, optionalFunction, optionalText, tableArgument, textArgument } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
 import { createAnswerTables } from './http-answer.ts'
@@ -31,7 +29,7 @@ export function installHttp(context: PluginContext): void {
 
   function writeLine({ method, url, log: line }: Asked, answer: HttpAnswer): void {
     if (line === undefined) return
-    const shown = line.redact ? withoutSecrets(url, isSecretFieldName, maskValue) : url
+    const shown = line.redact ? withoutSecrets(url) : url
     const outcome = answer.error === undefined ? String(answer.status) : answer.error.message
     log.write('debug', `${method} ${shown}: ${outcome} (${answer.elapsed} ms)`)
   }
