@@ -27,7 +27,7 @@ export function openTestJournal(directory: string, options: Partial<JournalSetti
 /** What writes the snapshots, and has begun to, of an empty state unless another one is given. */
 export function createTestSnapshots(
   directory: string,
-  options: Partial<Parameters<typeof createSnapshotWriter>[0]> = {},
+  options: Partial<Parameters<typeof createSnapshotWriter>[0]>,
 ): SnapshotWriter {
   const snapshots = createSnapshotWriter({
     ...{ directory, files: systemFileSystem, clock: createManualClock(), logger: silentLogger },

@@ -12,7 +12,8 @@ import {
 import type { LogFields } from '../../../src/base/log/log.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
-function limitAt(clock = createManualClock()) {
+function createTestLimit() {
+  const clock = createManualClock()
   const lines: LogFields[] = []
   const limit = createGuessLimit({ clock, warn: (_message, fields) => lines.push(fields) })
   const wrong = (address: string, times = wrongTriesAllowed): void => {
@@ -22,7 +23,7 @@ function limitAt(clock = createManualClock()) {
 }
 
 test('an address is cut off for a minute, this machine for a second, and IPv6 by its network', () => {
-  const { limit, wrong, clock, lines } = limitAt()
+  const { limit, wrong, clock, lines } = createTestLimit()
   const own = Object.values(networkInterfaces())
     .flatMap((all) => all ?? [])
     .map(({ address }) => address)
@@ -84,7 +85,7 @@ test("where this machine's own addresses cannot be listed, whoever guesses is cu
 })
 
 test('what is longer ago than five minutes does not count', () => {
-  const { limit, wrong, clock } = limitAt()
+  const { limit, wrong, clock } = createTestLimit()
   wrong('198.51.100.1', wrongTriesAllowed - 1)
   clock.advance(triesWindow)
   wrong('198.51.100.1', 1)
@@ -94,7 +95,7 @@ test('what is longer ago than five minutes does not count', () => {
 })
 
 test('a crowd of addresses takes bounded memory: those that were wrong longest ago are forgotten', () => {
-  const { limit, wrong } = limitAt()
+  const { limit, wrong } = createTestLimit()
   limit.wrong('198.51.100.1')
   wrong('198.51.100.2')
   // Wrong again, and so later than the other one.

@@ -105,8 +105,8 @@ test('an update that leads a reference elsewhere in the same rows is told as mor
       { from: 'c', to: 'd' },
     ],
   }
-  const grant = (subscribe: string[], plugins: string[] = []) => ({
-    permissions: { mqtt: { subscribe }, plugins },
+  const grant = (subscribe: string[]) => ({
+    permissions: { mqtt: { subscribe }, plugins: [] },
     config: rows,
     variables: [],
   })

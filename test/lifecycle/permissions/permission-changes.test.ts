@@ -11,8 +11,8 @@ const config = {
   plugin: '@x/one',
 }
 
-function grant(permissions: Permissions | null, variables = permissions?.environment ?? []) {
-  return { permissions, config, variables }
+function grant(permissions: Permissions | null) {
+  return { permissions, config, variables: permissions?.environment ?? [] }
 }
 
 function added(had: Permissions | null, has: Permissions | null): string[] {

@@ -24,8 +24,8 @@ const watching = (id: string, body: string): string => `
   plugin:onInit(function() ${body} end)
 `
 
-const command = (host: TestHost, id: string, what: string, body: unknown): Promise<unknown> =>
-  host.request('POST', `/api/plugins/@fixtures/${id}/${what}`, { body })
+const toggle = (host: TestHost, id: string, enabled: boolean): Promise<unknown> =>
+  host.request('POST', `/api/plugins/@fixtures/${id}/toggle`, { body: { enabled } })
 
 async function heard(host: TestHost, id: string, last: string): Promise<string[]> {
   const lines = await until(`${id} to hear ${last}`, async () => {
@@ -75,15 +75,15 @@ test('values, events and times of the whole host reach whoever waits for them, a
     await host.request('POST', '/api/plugins/install', { body: { fullId: `@fixtures/${id}` } })
     // The next full minute is not far away.
     shift = 60_000 - (Date.now() % 60_000) - 1_500
-    await command(host, id, 'toggle', { enabled: true })
+    await toggle(host, id, true)
   }
   await heard(host, 'watcher', 'minute')
   await heard(host, 'watcher', 'sensor\t1')
   await host.request('PUT', '/api/plugins/@fixtures/meter/controls/do', { body: { value: '5' } })
   await heard(host, 'watcher', 'event\t5')
-  await command(host, 'meter', 'toggle', { enabled: false })
+  await toggle(host, 'meter', false)
   await heard(host, 'watcher', 'object\tnil')
-  await command(host, 'meter', 'toggle', { enabled: true })
+  await toggle(host, 'meter', true)
   const lines = await heard(host, 'watcher', 'object\t1')
   const of = (what: string): string[] => lines.filter((line) => line.startsWith(what))
   assert.deepEqual(of('sensor'), [
@@ -108,7 +108,7 @@ test('values, events and times of the whole host reach whoever waits for them, a
 
   const { body } = await host.request('GET', '/api/plugins/@fixtures/watcher')
   assert.deepEqual([body.resources.watches, body.resources.schedules], [2, 1])
-  await command(host, 'watcher', 'toggle', { enabled: false })
+  await toggle(host, 'watcher', false)
   const after = await host.request('GET', '/api/plugins/@fixtures/watcher')
   assert.deepEqual([after.body.resources.watches, after.body.resources.schedules], [0, 0])
 })

@@ -4,10 +4,7 @@ import { test } from 'node:test'
 import { linesOf, pluginSource, withPlugin } from '../stage.ts'
 
 /** What each expression gives, joined by a blank bar; `show` writes tables as JSON. */
-async function valuesOf(
-  expressions: readonly string[],
-  config: Record<string, string> = {},
-): Promise<string[]> {
+async function valuesOf(expressions: readonly string[]): Promise<string[]> {
   const show = `
     local function show(...)
       local shown = {}
@@ -17,9 +14,8 @@ async function valuesOf(
       end
       print(table.concat(shown, " | "))
     end
-    local config = plugin.config
   `
-  return linesOf(pluginSource(show + expressions.map((one) => `show(${one})`).join('\n'), { config }))
+  return linesOf(pluginSource(show + expressions.map((one) => `show(${one})`).join('\n')))
 }
 
 async function assertValues(
