@@ -6,6 +6,7 @@ import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outs
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
+import { openConnection } from './open-connection.ts'
 
 // To be run in a network of its own (`unshare -rn`), whose only link it takes away. Writes what the plugin hears.
 
@@ -22,17 +23,7 @@ const outside = createOutside({
 })
 const heard: ConnectionEvent[] = []
 const target: ConnectionTarget = { kind: 'tcp', host: '127.0.0.1', port, timeout: 5_000 }
-const connection = outside.connect(
-  '@test/plugin',
-  target,
-  {
-    event: (event) => heard.push(event),
-    message: () => undefined,
-    warn: () => undefined,
-    later: setImmediate,
-  },
-  { connect: () => undefined, serial: () => undefined, discover: () => undefined },
-)
+const connection = openConnection(outside, target, (event) => heard.push(event))
 await until('the connection', async () => heard.length > 0)
 ip('link', 'set', 'lo', 'down')
 connection.write('1', Buffer.from('on\n'), false)

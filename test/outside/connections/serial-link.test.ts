@@ -9,6 +9,7 @@ import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outs
 import { moduleAddress, printedWithFewFiles } from '../../helpers/few-files.ts'
 import { createSerialPair } from '../../helpers/serial-pair.ts'
 import { until } from '../../helpers/until.ts'
+import { openConnection } from './open-connection.ts'
 
 const line = { baudRate: 9_600, dataBits: 8, parity: 'none', stopBits: 1 } as const
 
@@ -80,17 +81,7 @@ test('a serial port that is pulled out while something waits to be written to it
   t.after(() => outside.close())
   const heard: ConnectionEvent[] = []
   const target: ConnectionTarget = { kind: 'serial', settings: { path, ...line } }
-  const connection = outside.connect(
-    '@test/plugin',
-    target,
-    {
-      event: (event) => heard.push(event),
-      message: () => undefined,
-      warn: () => undefined,
-      later: setImmediate,
-    },
-    { connect: () => undefined, serial: () => undefined, discover: () => undefined },
-  )
+  const connection = openConnection(outside, target, (event) => heard.push(event))
   await until('the port', async () => heard.length > 0)
   // Nobody reads it, so that most of it waits.
   for (let count = 0; count < 4; count += 1) connection.write('1', Buffer.alloc(200_000), false)

@@ -13,6 +13,7 @@ import { createOutside } from '../../../src/outside/outside.ts'
 import type { ConnectionTarget } from '../../../src/schema/outside/connection.ts'
 import { listen } from '../../helpers/listen.ts'
 import { until } from '../../helpers/until.ts'
+import { openConnection } from './open-connection.ts'
 
 const skip = process.platform === 'linux' ? false : 'only Linux says when it asks'
 const tlsFolder = join(import.meta.dirname, '..', '..', 'fixtures', 'tls')
@@ -79,17 +80,8 @@ for (const [title, createDevice, target] of ways)
         device.close()
       })
       await new Promise<void>((resolve, reject) => {
-        outside.connect(
-          '@test/plugin',
-          target(port),
-          {
-            event: (event) =>
-              event.event === 'opened' ? resolve() : reject(new Error(JSON.stringify(event))),
-            message: () => undefined,
-            warn: () => undefined,
-            later: setImmediate,
-          },
-          { connect: () => undefined, serial: () => undefined, discover: () => undefined },
+        openConnection(outside, target(port), (event) =>
+          event.event === 'opened' ? resolve() : reject(new Error(JSON.stringify(event))),
         )
       })
       const [socket] = sockets
