@@ -1,7 +1,7 @@
 import { quoted } from '../../base/text/cut-text.ts'
 import { isJsonObject, type Json, type JsonObject, jsonText } from '../../base/text/json.ts'
 import { Problem } from '../../base/problem.ts'
-import { shownValue, switchWord } from '../../schema/plugin/control-value.ts'
+import { decimalNumber, shownValue, switchWord } from '../../schema/plugin/control-value.ts'
 import {
   choicesOf,
   type Exposure,
@@ -52,7 +52,7 @@ function typed(kind: FeatureKind, exposure: Exposure, feature: string, value: Js
       return on ?? refuse(value, 'must be ON or OFF, or true or false')
     }
     case 'number':
-      return checkNumber(exposure, feature, typeof value === 'number' ? value : toNumber(value, text), value)
+      return checkNumber(exposure, feature, typeof value === 'number' ? value : decimalNumber(text), value)
     case 'cover':
       return coverCommands.get(text.toLowerCase()) ?? refuse(value, 'must be OPEN, CLOSE or STOP')
     case 'siren':
@@ -83,13 +83,9 @@ function checkSiren(exposure: Exposure, value: Json, text: string): Json {
   return { ...taken, state: on ?? refuse(value, 'must say whether state is ON or OFF') }
 }
 
-function toNumber(value: Json, text: string): number {
-  return typeof value === 'string' && text !== '' ? Number(text) : Number.NaN
-}
-
-function checkNumber(exposure: Exposure, feature: string, number: number, value: Json): number {
+function checkNumber(exposure: Exposure, feature: string, number: number | undefined, value: Json): number {
   const { min = Number.NEGATIVE_INFINITY, max = Number.POSITIVE_INFINITY } = rangeOf(exposure, feature)
-  if (!Number.isFinite(number)) return refuse(value, 'must be a number')
+  if (number === undefined || !Number.isFinite(number)) return refuse(value, 'must be a number')
   if (number < min) return refuse(value, `must be at least ${min}`)
   if (number > max) return refuse(value, `must be at most ${max}`)
   return number

@@ -47,6 +47,8 @@ const messages: [exposure: Exposure, feature: string, text: string, value: Json]
   [exposed('number'), 'value', 'true', invalid],
   [exposed('number'), 'value', 'null', invalid],
   [exposed('number'), 'value', '1e999', invalid],
+  [exposed('number'), 'value', '0x10', invalid],
+  [exposed('number'), 'value', '"0b1"', invalid],
   [exposed('light'), 'brightness', '255', 255],
   [exposed('light'), 'brightness', '256', invalid],
   [exposed('light', { max: 100 }), 'brightness', '101', invalid],
@@ -132,4 +134,6 @@ test('A control behind an exposure takes what the exposure takes, and what it kn
     code: 'control_value_invalid',
   })
   assert.throws(() => checkExposedControl(exposed('fan', { max: 3 }), 4), { code: 'control_value_invalid' })
+  // As JSON reads 1e999.
+  assert.throws(() => checkExposedControl(exposed('number'), Infinity), { code: 'control_value_invalid' })
 })

@@ -1,5 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
-import { switchWord } from '../../../schema/plugin/control-value.ts'
+import { decimalNumber, switchWord } from '../../../schema/plugin/control-value.ts'
 import { pause } from '../../base/api.ts'
 import { numberKeys, withPoint } from '../../base/typed-number.ts'
 import { inputText, valueText } from '../../base/words.ts'
@@ -110,7 +110,9 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
           class="set"
           onSubmit={(event) => {
             event.preventDefault()
-            void set(input.kind === 'number' ? numberOf(typed ?? known) : (typed ?? known))
+            const text = typed ?? known
+            // What is no number goes to the host as it is, which says what is wrong with it.
+            void set((input.kind === 'number' ? decimalNumber(withPoint(text)) : undefined) ?? text)
           }}
         >
           <input
@@ -126,12 +128,6 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
         </form>
       )
   }
-}
-
-/** What is no number goes to the host as it is, which says what is wrong with it. */
-function numberOf(text: string): unknown {
-  const number = Number(withPoint(text))
-  return text.trim() !== '' && Number.isFinite(number) ? number : text
 }
 
 function colourOf(value: unknown): string {
