@@ -248,9 +248,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     take(plugin) {
       if (!closed) schedule(plugin)
     },
-    drop(plugin) {
-      for (const [key] of published.ofPlugin(plugin)) published.forget(key)
-    },
+    drop: published.handOver,
     clearLeftovers,
     announces: (topic) => published.keyAt(topic) !== undefined,
     async close() {

@@ -25,6 +25,8 @@ export interface PublishedDevices {
   foreigners(): PublishedDevice[]
   /** What others have published of the plugin is this host's from now on. */
   takeOver(plugin: string): void
+  /** What this host has published of the plugin is another one's from now on. */
+  handOver(plugin: string): void
 }
 
 export function createPublishedDevices(): PublishedDevices {
@@ -63,6 +65,13 @@ export function createPublishedDevices(): PublishedDevices {
         if (entry.plugin !== plugin) continue
         foreign.delete(topic)
         keep(entry)
+      }
+    },
+    handOver(plugin) {
+      for (const [key, entry] of published) {
+        if (entry.plugin !== plugin) continue
+        forget(key)
+        foreign.set(entry.topic, entry)
       }
     },
   }

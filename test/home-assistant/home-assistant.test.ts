@@ -359,3 +359,33 @@ test('What another host of the fleet has announced is known from when the plugin
     [topic, 'a:sensor'],
   ])
 })
+
+test('What this host of a fleet has announced is still known when the plugin has gone to another host', async (t) => {
+  const isThere = { owned: true, coordinates: false }
+  const responsibility = { owns: () => isThere.owned, isCoordinator: () => isThere.coordinates }
+  const plugins = { [lamp]: exposing({ a: sensor, b: light }) }
+  const { homeAssistant, published, become } = await stage(t, plugins, undefined, { responsibility })
+  await homeAssistant.start()
+  const leave = async (): Promise<void> => {
+    await published()
+    isThere.owned = false
+    homeAssistant.drop(lamp)
+  }
+  await leave()
+  // The other host shows the same, and so says nothing; back again it has one component less.
+  isThere.owned = true
+  become(lamp, 'running', { a: sensor })
+  await Promise.resolve()
+  const back = [
+    [topic, 'a:sensor b:light'],
+    [topic, 'a:sensor b:light!'],
+    [topic, 'a:sensor'],
+  ]
+  assert.deepEqual(await published(), back)
+  await leave()
+  // It is uninstalled while the other host is away.
+  isThere.coordinates = true
+  become(lamp, undefined)
+  await Promise.resolve()
+  assert.deepEqual(await published(), [...back, [topic, '-']])
+})
