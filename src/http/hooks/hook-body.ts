@@ -8,11 +8,6 @@ import { type HookPlaces, tooMany } from './hook-places.ts'
 const bodyTime = 10_000
 /** Bytes of bodies that are being read at one time, over all plugins. */
 const bytesAtOnce = 64 * 1024 * 1024
-/**
- * Pieces of a body that are taken in one turn of the event loop, and then become one: a body may come byte by byte, as fast as the
- * network is, and each piece takes a hundred times the memory of a byte.
- */
-const piecesAtOnce = 1_024
 /** Bytes of a body that are read of every request: most have less. What has more waits for one of few places. */
 export const smallBody = 64 * 1024
 
@@ -45,7 +40,6 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
   /** Reads on until there are more than `most` bytes, or all; answers whether it is all. */
   function readOn(plugin: string, request: IncomingMessage, parts: Buffer[], most: number): Promise<boolean> {
     let size = sizeOf(parts)
-    let pieces = 0
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         deadline.cancel()
@@ -67,13 +61,6 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
         if (size > hookBodyLimit) finish(tooLarge())
         else if (held > bytesAtOnce) finish(tooMany())
         else if (size > most) finish()
-        else if (++pieces % piecesAtOnce === 0) {
-          parts.push(Buffer.concat(parts.splice(-piecesAtOnce)))
-          request.pause()
-          setImmediate(() => {
-            if (readings.has(reading)) request.resume()
-          })
-        }
       }
       const deadline = clock.schedule(bodyTime, () =>
         finish(new Problem('body_invalid', `The body did not arrive within ${bodyTime / 1_000} s.`)),

@@ -1,7 +1,7 @@
 import type { Clock } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import { createKeyedSemaphore, type KeyedSemaphore } from '../../base/semaphore.ts'
-import { createTurnLimiter } from './turn-limiter.ts'
+import { createTurnLimiter } from '../../base/turn-limiter.ts'
 
 /** Requests of one plugin that are handled or answered at one time. */
 export const hooksUnderWay = 16

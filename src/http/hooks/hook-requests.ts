@@ -12,7 +12,7 @@ import type { StartGate } from '../requests/start-gate.ts'
 import { hookTargetOf } from './hook-address.ts'
 import { createHookBodies } from './hook-body.ts'
 import { createHookPlaces } from './hook-places.ts'
-import { createTurnLimiter } from './turn-limiter.ts'
+import { createTurnLimiter } from '../../base/turn-limiter.ts'
 
 /** Milliseconds that the other side may take to read an answer: 5 MiB over a poor line. */
 const readingTime = 30_000

@@ -16,6 +16,7 @@ import {
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { problemType, refuseConnection } from '../answers/problem-answer.ts'
 import { securityHeaders } from '../../base/network/security-headers.ts'
+import { coalescedRequests } from './coalesced-request.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelined-requests.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
@@ -87,6 +88,7 @@ export function createHttpServer(settings: ServerSettings): Server {
   // Connections that have not agreed on their encryption yet, by the address of the other side.
   const handshakes = new Map<string, Socket>()
   const options = {
+    IncomingMessage: coalescedRequests(),
     maxHeaderSize: headerLimit,
     // Asked for later: Node's own refusal would be without the headers that every answer has.
     requireHostHeader: false,

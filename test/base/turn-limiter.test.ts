@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createTurnLimiter } from '../../../src/http/hooks/turn-limiter.ts'
+import { createTurnLimiter } from '../../src/base/turn-limiter.ts'
 
 test('so many begin in a turn of the event loop, the others in the next ones, in their order', async () => {
   const turns: (() => void)[] = []
