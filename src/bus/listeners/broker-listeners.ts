@@ -12,6 +12,7 @@ import { Problem, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { packetBytesLimit, tcpKeepalive } from '../broker-limits.ts'
 import { limitPackets } from './packet-limit.ts'
+import { createReadTurns } from './read-turns.ts'
 import { type Guesses, isFromPage } from './page-guesses.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
@@ -45,6 +46,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   /** Those that have not agreed on their encryption yet, by the other side. */
   const handshakes = new Map<string, Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
+  const readTurns = createReadTurns()
   let tcpServer: Server | undefined
   let unfollow: (() => void) | undefined
   let shut = false
@@ -58,7 +60,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   function accept(connection: Duplex, request?: IncomingMessage): void {
     wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    limitPackets(connection, packetBytesLimit, () =>
+    limitPackets(connection, packetBytesLimit, readTurns, () =>
       warn('An MQTT client was cut off: its packet is too large'),
     )
     coalesceWrites(connection)

@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
+import { packetsAtOnce, type ReadTurns } from './read-turns.ts'
 
 /** Type of a packet, in the upper four bits of its first byte. */
 const subscribe = 8
@@ -9,6 +10,10 @@ const subscribe = 8
  * while it reads. Of more some have to wait ("subscription-turns.ts"), and what comes behind them has to wait for them.
  */
 const subscribeBytesAtOnce = 2_000
+
+/** Bytes of a client that are read at a time, and that take as long as a packet. */
+const bytesAtOnce = 16 * 1_024
+const bytesAsPacket = 1_024
 
 /** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
 const lengthBytes = 4
@@ -62,30 +67,47 @@ export function createPacketScanner(
 /**
  * Ends a connection on which a packet of more than `limit` bytes is announced. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
- * takes some of them before it has let the client in. Nor is what comes behind many filters.
+ * takes some of them before it has let the client in. Nor is what comes behind many filters, or many packets: they are read in turns.
  */
-export function limitPackets(connection: Duplex, limit: number, onExceeded: () => void): void {
+export function limitPackets(
+  connection: Duplex,
+  limit: number,
+  turns: ReadTurns,
+  onExceeded: () => void,
+): void {
   let isConnecting = true
   let subscribeBytes = 0
+  let packets = 0
   /** Where in the chunk that is read something ends behind which nothing is read together with it. */
   let end: number | undefined
   const accept = createPacketScanner(limit, (position, type, length) => {
     if (type === subscribe) subscribeBytes += length
-    if (!isConnecting && subscribeBytes < subscribeBytesAtOnce) return true
+    packets += 1
+    if (!isConnecting && subscribeBytes < subscribeBytesAtOnce && packets < packetsAtOnce) return true
     isConnecting = false
     end = position
     return false
   })
   const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
+  /** Some of what was read last is left: the broker may be in the midst of the rest, and its parser cannot be entered a second time. */
+  let isLeft = false
+  function goOn(): void {
+    isLeft = false
+    connection.emit('readable')
+  }
 
   // The broker reads with `read()`; a stream in between would cost every packet another hop.
   connection.read = (size?: number | null): unknown => {
     // Node itself, which wants more to come and nothing of what is there.
     if (size === 0) return read(0)
-    // The broker asks once.
-    const chunk = readAvailable(connection, read)
+    const available = connection.readableLength
+    if (isLeft) turns.wait(goOn)
+    if (isLeft || (available > 0 && !turns.mayRead(goOn))) return null
+    // Of much not all, or Node would go on to read from the network. With a size it does not see that the end has come.
+    const chunk = available > bytesAtOnce ? read(bytesAtOnce) : readAvailable(connection, read)
     if (chunk === null) return null
     subscribeBytes = 0
+    packets = 0
     if (!accept(chunk)) {
       onExceeded()
       connection.destroy()
@@ -93,7 +115,11 @@ export function limitPackets(connection: Duplex, limit: number, onExceeded: () =
     }
     const part = chunk.subarray(0, end)
     end = undefined
+    turns.hasRead(Math.max(packets, part.length / bytesAsPacket))
     if (part.length < chunk.length) connection.unshift(chunk.subarray(part.length))
+    isLeft = part.length < available
+    // Whoever handles a packet asks for the next ones; of a large one more has to come first.
+    if (isLeft && packets === 0) turns.wait(goOn)
     return part
   }
 }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { createPacketScanner, limitPackets } from '../../../src/bus/listeners/packet-limit.ts'
+import { createReadTurns, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
 
 /** A packet with a body of this many bytes, all of them such that a lost border would show. */
 function packet(bodyBytes: number): Buffer {
@@ -40,14 +42,67 @@ test('A length that does not end is refused', () => {
   assert.equal(createPacketScanner(1_000_000)(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])), false)
 })
 
-test('The first packet is read alone, and then all that has come, whatever a stream gives at a time', () => {
+test('The first packet is read alone, and then all that has come, but not before it is handled', async () => {
   const connection = new PassThrough()
-  limitPackets(connection, 300, () => assert.fail('none is too large'))
+  limitPackets(connection, 300, createReadTurns(), () => assert.fail('none is too large'))
   const parts = [packet(1), packet(2), packet(3)]
   for (const part of [packet(0), ...parts]) for (const chunk of inChunks(part, 2)) connection.write(chunk)
   // So Node asks for more to come.
   assert.equal(connection.read(0), null)
   assert.deepEqual(connection.read(), packet(0))
+  // The broker asks for more when it has taken a packet, and may be in the midst of what was read.
+  assert.equal(connection.read(), null)
+  await setImmediate()
   assert.deepEqual(connection.read(), Buffer.concat(parts))
   assert.equal(connection.read(), null)
+})
+
+test('Of many packets some are read at a time, of one client after the other, and few in a turn', async () => {
+  const turns = createReadTurns()
+  const [clients, packets] = [20, 3_000]
+  const read: number[] = []
+  const left = Array.from({ length: clients }, () => packets)
+  let inTurn = 0
+  let most = 0
+  for (let client = 0; client < clients; client += 1) {
+    const connection = new PassThrough({ highWaterMark: 2 * packets })
+    limitPackets(connection, 300, turns, () => assert.fail('none is too large'))
+    // As the broker does, which handles such packets at once, and asks for more when it has.
+    connection.on('readable', () => {
+      for (let chunk: unknown; (chunk = connection.read()) !== null;) {
+        const count = (chunk as Buffer).length / 2
+        assert.ok(count <= packetsAtOnce, `${count} at a time`)
+        left[client] = Number(left[client]) - count
+        inTurn += count
+        most = Math.max(most, inTurn)
+        if (count === packetsAtOnce) read.push(client)
+      }
+    })
+    connection.write(Buffer.alloc(2 * packets, packet(0)))
+  }
+  while (left.some((count) => count > 0)) {
+    await setImmediate()
+    inTurn = 0
+  }
+  assert.ok(most <= 4 * packetsAtOnce + packetsAtOnce, `${most} in a turn`)
+  // The first is alone until the others have come.
+  const order = read.slice(read.indexOf(1), read.indexOf(1) + 5 * clients)
+  for (const round of inChunks(Buffer.from(order), clients))
+    assert.equal(new Set(round).size, clients, order.join(' '))
+})
+
+test('Of a packet that is larger than what is read at a time the rest follows by itself', async () => {
+  const connection = new PassThrough({ highWaterMark: 200_000 })
+  limitPackets(connection, 100_000, createReadTurns(), () => assert.fail('none is too large'))
+  const bytes = Buffer.concat([packet(3), packet(70_000), packet(5)])
+  connection.write(bytes)
+  const read: Buffer[] = []
+  // As the broker does, which asks again only for a packet that it has taken.
+  connection.on('readable', () => {
+    const chunk = connection.read() as Buffer | null
+    if (chunk !== null) read.push(chunk)
+    if (read.length === 1) connection.read()
+  })
+  while (Buffer.concat(read).length < bytes.length) await setImmediate()
+  assert.deepEqual(Buffer.concat(read), bytes)
 })
