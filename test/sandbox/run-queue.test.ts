@@ -155,6 +155,17 @@ test('one that ends does not rest, nor does one that somebody waits for who keep
   assert.equal(did.filter((name) => name === 'E').length, 2, did.join(''))
 })
 
+test('one that ends does not rest after a slice beside which others had none', async (context) => {
+  const { queue, did, restless, runner, turns, clock } = stage(context)
+  const last: Runner = { ...restless('E', 54), isEnding: true }
+  context.after(() => queue.remove(last))
+  queue.add(runner('s', 1))
+  queue.add(last)
+  await turns(6)
+  assert.equal(did.join(''), 'EsEEEE')
+  assert.equal(clock.waiting, 0)
+})
+
 test('one that has others served while it waits does not rest for the time that they took', async (context) => {
   const { queue, did, runner, restless, turns } = stage(context)
   const caller = runner('c', 1, () => {

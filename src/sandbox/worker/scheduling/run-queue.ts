@@ -87,7 +87,7 @@ export function createRunQueue({ monotonic, schedule: scheduleCall }: Clock): Ru
     quietSince = monotonic()
     if (quietSince > allRested) rests.clear()
     const overrun = quietSince - due
-    if (!isWanted || overrun <= toleratedOverrun) return
+    if (!isWanted || runner.isEnding || overrun <= toleratedOverrun) return
     const until = quietSince + Math.min(longestRest, overrun * Math.max(1, waiting.size))
     rests.set(runner, { until, quiet: overrun * quietShare })
     allRested = Math.max(allRested, until)
@@ -96,7 +96,7 @@ export function createRunQueue({ monotonic, schedule: scheduleCall }: Clock): Ru
   /** Milliseconds for which it still rests. */
   function restOf(runner: Runner, now: number): number {
     const found = rests.get(runner)
-    if (found === undefined) return 0
+    if (found === undefined || runner.isEnding) return 0
     const left = Math.min(found.until, quietSince + found.quiet) - now
     if (left > 0) return left
     rests.delete(runner)
