@@ -119,7 +119,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       if (isStatusWaiting) return
       isStatusWaiting = true
       const message = { topic: statusTopic, payload: Buffer.from(payload), qos: 1, retain: true } as const
-      queue.push({ ...message, permit: maySpeak }, () => {
+      queue.push({ ...message, permit: maySpeak, isKept: true }, () => {
         isStatusWaiting = false
       })
     },

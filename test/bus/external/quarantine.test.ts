@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
+import { waitingMessagesLimit } from '../../../src/bus/external/outgoing-queue.ts'
 import { publisherTime, quarantineTime } from '../../../src/bus/external/quarantine.ts'
 import { until } from '../../helpers/until.ts'
 import {
@@ -274,3 +275,20 @@ for (const isLate of [false, true])
     await bus.close()
     await until('the end', async () => lines(received.all).includes('host/status offline'))
   })
+
+test('The status of the host gives way to no other message, however many wait', async (context) => {
+  const refused = 'host/status'
+  const { broker, bus, witness, received, isHeld, isSteady, release } = await createStage(
+    context,
+    (topic, bytes) => topic !== refused || bytes === 0,
+  )
+  await isHeld(refused)
+  assert.equal(await isSteady('good/1'), true)
+  broker.relent()
+  await witness.subscribeAsync(refused, { qos: 1 })
+  // It goes alone, so it waits for this one to be answered.
+  void bus.publish('good/2', 'x', { qos: 1 })
+  release()
+  for (let number = 0; number <= waitingMessagesLimit; number += 1) void bus.publish('good/3', 'x')
+  await until('the status', async () => lines(received.all).includes('host/status online'))
+})
