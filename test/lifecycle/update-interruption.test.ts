@@ -90,3 +90,21 @@ test('a plugin is given up to another host at once while the repository does not
   const refused = await update
   assert.deepEqual([refused.status, refused.body.code], [503, 'plugin_moving'])
 })
+
+test('a plugin is removed at once while an update waits for a repository to say whether it has the plugin', async (context) => {
+  const server = await startServer(context, serve({}))
+  const hostFile = {
+    repositories: [{ name: 'test', url: server.url }],
+    plugins: { installed: [{ id: '@test/clock', enabled: false }] },
+  }
+  const host = await startHostFor(context, { clock, hostFile })
+  const asked = new Promise<void>((resolve) => {
+    server.handle = () => resolve()
+  })
+  const update = host.request('POST', '/api/plugins/clock/update', { body: {} })
+  await asked
+  const { status, body } = await host.request('DELETE', '/api/plugins/clock')
+  assert.deepEqual([status, body.state], [200, 'uninstalled'])
+  const refused = await update
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+})

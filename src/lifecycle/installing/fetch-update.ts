@@ -16,19 +16,30 @@ export async function fetchUpdate(
   id: string,
   wish: VersionWish,
 ): Promise<StagedPlugin> {
-  const { loads, repositories } = context
+  const { loads } = context
   const { signal, finish } = loads.begin(id)
   try {
-    const from = await originRepository(context, id)
     return await unlessAborted(
       signal,
-      repositories.stage(from, identifierOf(id), wish),
+      stageUpdate(context, id, wish, signal),
       () => interrupted(id, String(signal.reason), loads.stopped),
       (late) => late.discard(),
     )
   } finally {
     finish()
   }
+}
+
+/** Of a plugin without files the repositories are asked first whose it is. */
+async function stageUpdate(
+  context: LifecycleContext,
+  id: string,
+  wish: VersionWish,
+  signal: AbortSignal,
+): Promise<StagedPlugin> {
+  const from = await originRepository(context, id)
+  signal.throwIfAborted()
+  return await context.repositories.stage(from, identifierOf(id), wish)
 }
 
 /** `reason`: as `LoadCancellation` gives it. */
