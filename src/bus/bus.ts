@@ -58,6 +58,11 @@ export interface SubscribeOptions {
   immediate?: boolean
   /** Full id of the plugin that subscribes; absent: the host. */
   plugin?: string
+  /**
+   * With which QoS messages come at most; absent: 2. For a look at what is retained it is 0: an external broker drops what exceeds its
+   * queue for a subscriber who acknowledges. All that the host has subscribed to with the same filter get the highest.
+   */
+  qos?: 0 | 2
 }
 
 export interface Bus {

@@ -47,7 +47,7 @@ export async function inspectRetained(
     )
     // A subscription does not wait for what has been published before and is still to go out.
     await passOnce()
-    for (const filter of filters) subscriptions.push(await bus.subscribe(filter, look))
+    for (const filter of filters) subscriptions.push(await bus.subscribe(filter, look, { qos: 0 }))
     await passOnce()
   } finally {
     signal.removeEventListener('abort', abort)

@@ -5,9 +5,12 @@ import type { Topics } from '../schema/names/topics.ts'
 import type { ValueTopics } from './value-topics.ts'
 import { soleHost, type Responsibility } from './responsibility.ts'
 
+/** Topics that are cleared between two looks: far fewer than may wait for a broker. */
+const batchSize = 2_000
+
 export interface StaleTopicsSettings {
   lifecycle: Lifecycle
-  bus: Pick<Bus, 'subscribe'>
+  bus: Pick<Bus, 'congested' | 'subscribe'>
   topics: Topics
   logger: Logger
   responsibility: Responsibility
@@ -54,44 +57,77 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
   }
 
   /** A retained message below `R/plugins/` that this host, in this run, has not published: is it still true? */
-  function clearIfStale({ topic, payload, retained }: BusMessage): void {
+  function isStale({ topic, payload, retained }: BusMessage): boolean {
     const parsed = topics.parsePlugin(topic)
-    if (!retained || payload.length === 0 || parsed === undefined) return
+    if (!retained || payload.length === 0 || parsed === undefined) return false
     const { plugin, rest } = parsed
     const isThere = lifecycle.status(plugin) !== undefined
-    if (isThere ? !isSettled(plugin) : !responsibility.isCoordinator()) return
+    if (isThere ? !isSettled(plugin) : !responsibility.isCoordinator()) return false
     const known = shown.get(plugin)
-    if (known?.values.has(topic) || (rest === 'state' && known?.state)) return
-    if (isThere) {
-      // An event that a plugin wanted to be retained outlives the host.
-      if (rest.startsWith('events/')) return
-      // Somebody else's; it is not carried out, but not the host's to remove either.
-      if ((topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) !== undefined) return
-    }
-    clear(topic)
+    if (known?.values.has(topic) || (rest === 'state' && known?.state)) return false
+    if (!isThere) return true
+    // An event that a plugin wanted to be retained outlives the host.
+    if (rest.startsWith('events/')) return false
+    // Somebody else's; it is not carried out, but not the host's to remove either.
+    return (topics.parseControlSet(topic) ?? topics.parseExposedSet(topic)) === undefined
   }
 
   /**
-   * Looks at what the broker has retained below `R/plugins/`, once: the host's own messages would all come
+   * Looks at what the broker has retained below `R/plugins/`, and no longer: the host's own messages would all come
    * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
-   * everything that is retained, and ends it.
+   * everything that is retained, and ends a look. Another one follows until one finds nothing more: not all can be cleared at once.
    */
   async function clearStale(looked: () => void = () => undefined): Promise<void> {
     const marker = topics.allPlugins.replace(/\/#$/, '')
     stopInspection()
-    const inspection: { subscription?: BusSubscription; ended: boolean } = { ended: false }
-    const end = (): void => {
-      inspection.ended = true
-      void inspection.subscription?.close()
+    const asked = new Set<string>()
+    const state = { isEnded: false }
+    let subscription: BusSubscription | undefined
+
+    function end(): void {
+      if (state.isEnded) return
+      state.isEnded = true
+      void subscription?.close()
       looked()
     }
-    inspection.subscription = await bus.subscribe(topics.allPlugins, (message) => {
-      if (message.topic === marker && !message.retained) end()
-      else if (!closed()) clearIfStale(message)
-    })
+
+    async function look(): Promise<void> {
+      const before = asked.size
+      const marked = { isSent: false }
+      subscription = await bus.subscribe(
+        topics.allPlugins,
+        (message) => {
+          const { topic } = message
+          if (topic === marker && !message.retained) {
+            // One of a look before.
+            if (!marked.isSent) return
+            void subscription?.close()
+            if (asked.size === before) end()
+            else void lookAgain()
+          } else if (!closed() && asked.size - before < batchSize && !asked.has(topic) && isStale(message)) {
+            asked.add(topic)
+            clear(topic)
+          }
+        },
+        { qos: 0 },
+      )
+      if (state.isEnded) return subscription.close()
+      marked.isSent = true
+      publish(marker, '', { qos: 1 })
+    }
+
+    async function lookAgain(): Promise<void> {
+      try {
+        await bus.congested()
+        if (!state.isEnded && !closed()) await look()
+      } catch (error) {
+        failed(error)
+        end()
+      }
+    }
+
     stopInspection = end
-    if (inspection.ended) end()
-    publish(marker, '', { qos: 1 })
+    await look()
   }
 
   /** All that are taken in one go are looked at together. */
@@ -101,9 +137,11 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
         inspecting = undefined
         return clearStale()
       })
-      .catch((error: unknown) => {
-        if (!closed()) logger.error('MQTT could not be brought up to date', { reason: error })
-      })
+      .catch(failed)
+  }
+
+  function failed(error: unknown): void {
+    if (!closed()) logger.error('MQTT could not be brought up to date', { reason: error })
   }
 
   return {

@@ -100,7 +100,8 @@ export async function open(
 export async function retainedAt(context: TestContext, url: string): Promise<string[]> {
   const client = await connect(context, url)
   const received = collect(client)
-  await client.subscribeAsync('#', { qos: 1 })
+  // A broker drops what exceeds its queue for a subscriber who acknowledges.
+  await client.subscribeAsync('#', { qos: 0 })
   // The built-in broker sends them one by one, beside what is published.
   for (let [before, same] = [-1, 0]; same < 3;) {
     const mark = `mark/${Math.random()}`

@@ -10,6 +10,7 @@ interface Group {
   members: Set<InboxEntry>
   /** Full id of the plugin to which all of them belong. */
   plugin: string | undefined
+  qos: 0 | 2
   /** MQTT 5 identifiers of the requests for it, oldest first. */
   requests: number[]
   /** It was not requested, as the connection ends with it. */
@@ -75,7 +76,7 @@ export function createGroupedSubscriptions(
     forgetOld(group)
     const properties = protocolVersion === 5 ? { properties: { subscriptionIdentifier: identifier } } : {}
     await new Promise<void>((resolve) => {
-      client.subscribe(group.filter, { qos: 2, ...properties }, (error) => {
+      client.subscribe(group.filter, { qos: group.qos, ...properties }, (error) => {
         resolve()
         if (!isCurrent(client)) return
         quarantine.answered([subject])
@@ -112,10 +113,11 @@ export function createGroupedSubscriptions(
     add(filter, handler, options) {
       const plugin = options?.plugin
       const group = groups.get(filter) ?? {
-        ...{ filter, members: new Set<InboxEntry>(), plugin, requests: [], isHeld: false },
+        ...{ filter, members: new Set<InboxEntry>(), plugin, qos: 0, requests: [], isHeld: false },
       }
       groups.set(filter, group)
       if (group.plugin !== plugin) group.plugin = undefined
+      if (options?.qos !== 0) group.qos = 2
       const member = inbox.open(handler, options)
       group.members.add(member)
       void request(group, [member])
