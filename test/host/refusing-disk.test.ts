@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
@@ -110,3 +110,41 @@ for (const name of ['plugins', '.kv']) {
     assert.equal(await readFile(join(directory, name), 'utf8'), '')
   })
 }
+
+test('a link that leads nowhere in the place of the folder of the plugins ends the start with its path and what to do', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await symlink('away', join(directory, 'plugins'))
+  await assert.rejects(openTestHost(directory, directory, {}), {
+    name: 'StartError',
+    message:
+      /^The host cannot start in .*: Something else is where the folder plugins of the data directory should be .*; move it away, or put back what it leads to, and try again\. \(EEXIST.*\/plugins/,
+  })
+  assert.equal(await readlink(join(directory, 'plugins')), 'away')
+})
+
+test('what takes the place of a folder while the host runs is told to whoever asks for what needs it, and loses nothing', async (context) => {
+  const host = await startHostFor(context, {})
+  const install = () => host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/hello' } })
+  const says = (name: string): RegExp =>
+    new RegExp(
+      `^Something else is where the folder ${name.replace('.', '\\.')} of the data directory should be .*; move it away, or put back what it leads to, and try again\\.$`,
+    )
+  const plugins = join(host.directory, 'plugins')
+  await symlink('away', plugins)
+  const refused = await install()
+  assert.equal(refused.status, 507)
+  assert.match(refused.body.detail, says('plugins'))
+  await rm(plugins)
+  assert.equal((await install()).status, 201)
+
+  const purging = join(host.directory, '.purging')
+  await writeFile(purging, 'mine')
+  const purge = () => host.request('DELETE', '/api/plugins/hello?purge=files')
+  const kept = await purge()
+  assert.equal(kept.status, 507)
+  assert.match(kept.body.detail, says('.purging'))
+  assert.equal(await readFile(purging, 'utf8'), 'mine')
+  assert.equal((await host.request('GET', '/api/plugins/hello')).status, 200)
+  await rm(purging)
+  assert.equal((await purge()).status, 200)
+})

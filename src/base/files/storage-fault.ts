@@ -1,4 +1,7 @@
+import { basename } from 'node:path'
 import { messageOf, Problem, systemErrorCode } from '../problem.ts'
+import type { FileSystem } from './file-system.ts'
+import { makePrivateDirectory } from './private-files.ts'
 
 /** Saying plainly why the data directory cannot be written. */
 
@@ -53,5 +56,24 @@ export async function writing<T>(task: () => Promise<T>): Promise<T> {
   } catch (error) {
     const reason = storageFault(error)
     throw reason === undefined ? error : new Problem('storage_full', reason, { cause: error })
+  }
+}
+
+/**
+ * Makes a folder of the data directory, as `makePrivateDirectory`. What somebody has put in its place stays, and is told as
+ * `storage_full`. Not for folders that a plugin names: its own names may not go together.
+ */
+export async function makeDataFolder(files: FileSystem, path: string): Promise<void> {
+  try {
+    await makePrivateDirectory(files, path)
+  } catch (error) {
+    const code = systemErrorCode(error)
+    if (code !== 'EEXIST' && code !== 'ENOTDIR') throw error
+    const place = error instanceof Error && 'path' in error ? String(error.path) : path
+    throw new Problem(
+      'storage_full',
+      `Something else is where the folder ${basename(place)} of the data directory should be (a file, or a link that leads nowhere); move it away, or put back what it leads to, and try again.`,
+      { cause: error },
+    )
   }
 }

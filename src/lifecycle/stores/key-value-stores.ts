@@ -4,9 +4,9 @@ import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/fi
 import type { Json } from '../../base/text/json.ts'
 import { type KeyRing, SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
-import { storageFault } from '../../base/files/storage-fault.ts'
+import { makeDataFolder, storageFault } from '../../base/files/storage-fault.ts'
 import { NewerFormatError } from '../../journal/lines/upcast.ts'
 import { aliveEntries, type KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
@@ -84,7 +84,7 @@ export function createKeyValueStores(settings: {
 
   async function write(plugin: string, held: ReadonlyMap<string, KeyValueEntry>): Promise<void> {
     const entries = aliveEntries(held, clock.now())
-    await makePrivateDirectory(files, folder)
+    await makeDataFolder(files, folder)
     const path = pathOf(plugin)
     present?.add(basename(path))
     await writeFileAtomically(files, path, encodeStore(plugin, entries, ring), privateFileMode)

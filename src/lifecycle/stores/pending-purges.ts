@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { createFile, type FileSystem, readNames } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
+import { makeDataFolder } from '../../base/files/storage-fault.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 
@@ -33,7 +34,7 @@ export function createPendingPurges(settings: {
 
   return {
     async begin(plugin) {
-      await makePrivateDirectory(files, folder)
+      await makeDataFolder(files, folder)
       await createFile(files, join(folder, nameOf(plugin)), '', privateFileMode).catch((error: unknown) => {
         if (systemErrorCode(error) !== 'EEXIST') throw error
       })

@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, readNames, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { makePrivateDirectory, privateFileMode } from '../../base/files/private-files.ts'
+import { privateFileMode } from '../../base/files/private-files.ts'
+import { makeDataFolder } from '../../base/files/storage-fault.ts'
 import type { Bus } from '../../bus/bus.ts'
 import { decodeLine, encodeLine } from '../../journal/lines/journal-line.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
@@ -88,7 +89,7 @@ export function createRetainedTopics(settings: {
 
   async function write(plugin: string): Promise<void> {
     const content: RetainedFile = { version: 1, plugin, topics: owned(plugin) }
-    await makePrivateDirectory(files, folder)
+    await makeDataFolder(files, folder)
     await writeFileAtomically(files, pathOf(plugin), `${encodeLine(content)}\n`, privateFileMode)
   }
 

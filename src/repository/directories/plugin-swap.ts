@@ -2,8 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
 import { type FileSystem, isNotThere, readNames, systemFileSystem } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { makePrivateDirectory } from '../../base/files/private-files.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { makeDataFolder, writing } from '../../base/files/storage-fault.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
 import { syncDirectory } from './storage.ts'
 
@@ -58,7 +57,7 @@ export async function isThere({ files }: PluginPlaces, path: string): Promise<bo
 /** Gives back the place that was made for a plugin that is being fetched. */
 export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
   const path = join(staging, randomUUID())
-  await writing(() => makePrivateDirectory(files, path))
+  await writing(() => makeDataFolder(files, path))
   return path
 }
 
@@ -92,7 +91,7 @@ async function move(places: PluginPlaces, from: string, to: string): Promise<voi
 /** At once for whoever looks. What cannot be deleted afterwards goes at the next start. */
 async function removeWhole(places: PluginPlaces, path: string): Promise<void> {
   if (!(await isThere(places, path))) return
-  await makePrivateDirectory(places.files, places.staging)
+  await makeDataFolder(places.files, places.staging)
   const condemned = join(places.staging, randomUUID())
   await move(places, path, condemned)
   await places.files.rm(condemned, { recursive: true, force: true }).catch(() => undefined)
@@ -110,7 +109,7 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
   const { current, previous, older, swap } = pathsOf(places, name)
   await settle(places, name)
   for (const path of [places.swap, places.previous, places.staging]) {
-    await makePrivateDirectory(files, path)
+    await makeDataFolder(files, path)
   }
   const moved: [from: string, to: string][] = []
   const step = async (from: string, to: string): Promise<void> => {
@@ -124,7 +123,7 @@ async function replace(places: PluginPlaces, plugin: PluginIdentifier, source: s
     await step(source, current)
     if (replaces) {
       if (await isThere(places, previous)) {
-        await makePrivateDirectory(files, older)
+        await makeDataFolder(files, older)
         await step(previous, join(older, randomUUID()))
       }
       await step(swap, previous)
@@ -158,9 +157,9 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
     await move(places, swap, current)
     return 'undone'
   }
-  await makePrivateDirectory(places.files, places.previous)
+  await makeDataFolder(places.files, places.previous)
   if (await isThere(places, previous)) {
-    await makePrivateDirectory(places.files, older)
+    await makeDataFolder(places.files, older)
     await move(places, previous, join(older, randomUUID()))
   }
   await move(places, swap, previous)
@@ -183,7 +182,7 @@ export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Prom
 export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
   const { older } = pathsOf(places, directoryName(plugin))
   return writing(async () => {
-    await makePrivateDirectory(places.files, older)
+    await makeDataFolder(places.files, older)
     await move(places, staged, join(older, randomUUID()))
   })
 }
@@ -235,6 +234,8 @@ export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promis
       const outcome = await settle(places, name)
       logger.warn('The replacement of a plugin was interrupted', { directory: name, outcome })
     }
+    // Behind a link that leads nowhere all plugins would seem to be gone.
+    if (await isThere(places, places.plugins)) await makeDataFolder(places.files, places.plugins)
     await places.files.rm(places.staging, { recursive: true, force: true })
   })
 }
