@@ -259,7 +259,12 @@ export async function openFleet(options: OpenFleetSettings): Promise<OpenFleet> 
     /** `short`: how many runs before this one have not lasted. */
     async function drain(journal: FleetJournal, reason: SafeModeReason, short: number): Promise<void> {
       const by = reason === 'asked' ? 'startup' : 'supervisor'
-      await journal.decide(null, () => [{ type: 'HostDrainRequested', plugin: null, data: { host: id } }], by)
+      // The first try may have been written down, and its answer not have come.
+      const decide = ({ host }: HostState): Fact[] =>
+        host.context.members?.[id]?.draining === true
+          ? []
+          : [{ type: 'HostDrainRequested', plugin: null, data: { host: id } }]
+      await journal.decide(null, decide, by)
       logger.warn('Safe mode: this host takes no plugin until its drain is ended; the others run them', {
         host: id,
         reason,

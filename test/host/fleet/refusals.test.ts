@@ -122,6 +122,20 @@ test('a host that is started safely takes no plugin, also none that it had, unti
   await untilPlugin(safe, '@fixtures/demo', 'to run', (plugin) => plugin.state === 'running')
 })
 
+test('a drain that a safe start finds begun, by its own first try or a run before, is not begun once more', async (t) => {
+  const { stage, a } = await stageWithDemo(t)
+  await a.host.close()
+  const before = await stage.start('a', { settings: { safeMode: true } })
+  await before.host.close()
+  const safe = await stage.start('a', { settings: { safeMode: true } })
+  const { hosts } = (await safe.request('GET', '/api/hosts')).body
+  assert.deepEqual([hosts[0].id, hosts[0].draining], ['a', true])
+  const drains = (await safe.request('GET', '/api/history?limit=1000')).body.events.filter(
+    ({ type }: { type: string }) => type === 'HostDrainRequested',
+  )
+  assert.equal(drains.length, 1)
+})
+
 test('a host whose last three runs did not last takes no plugin, and says why', async (t) => {
   const { stage, a } = await stageWithDemo(t)
   await a.host.close()
