@@ -1,5 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/time/clock.ts'
+import { inTurns, type Steps } from '../base/time/in-turns.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -164,11 +165,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async offers(repositories, installed = () => undefined) {
       const read = repositories.map(async (repository) => {
         try {
-          const { byPlugin } = await open(repository)
-          return [...byPlugin].flatMap(([fullId, entries]) => {
-            const entry = newestFor(entries, installed(fullId))
-            return entry === undefined ? [] : [offerOf(fullId, entry, repository)]
-          })
+          return await inTurns(offersOf(repository, await open(repository), installed))
         } catch (error) {
           logger.debug('A repository is left out of the catalog', { repository: repository.name, error })
           return []
@@ -215,6 +212,21 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
 function laterOf(left: string | undefined, right: string | undefined): string | null {
   if (left === undefined || right === undefined) return left ?? right ?? null
   return isNewer(left, right) ? left : right
+}
+
+/** Of each plugin that it offers. */
+function* offersOf(
+  repository: RepositorySettings,
+  { byPlugin }: OpenRepository,
+  installed: (fullId: string) => string | undefined,
+): Steps<Offer[]> {
+  const offers: Offer[] = []
+  for (const [fullId, entries] of byPlugin) {
+    yield
+    const entry = newestFor(entries, installed(fullId))
+    if (entry !== undefined) offers.push(offerOf(fullId, entry, repository))
+  }
+  return offers
 }
 
 function offerOf(fullId: string, entry: RepositoryEntry, { name }: RepositorySettings): Offer {

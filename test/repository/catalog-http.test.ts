@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { inTurns } from '../../src/base/time/in-turns.ts'
+import { indexSteps } from '../../src/repository/index/index-file.ts'
 import type { Network } from '../../src/repository/sources/http-get.ts'
 import { listen } from '../helpers/listen.ts'
 import {
@@ -39,6 +41,36 @@ test('a plugin from a web server is fetched, named in full, and put in place', a
     'plugins/test--clock/lib/día (1).lua',
     'plugins/test--clock/plugin.json',
   ])
+})
+
+test('what a large repository offers is read and listed in turns, between which others have theirs', async (context) => {
+  const { catalog } = await createStage(context)
+  const plugins = Array.from({ length: 18_000 }, (_, number) => ({
+    ...{ id: `p${number}`, name: 'p', version: '1.0.0', path: '.' },
+  }))
+  const text = JSON.stringify({ version: 1, name: 'Large', namespace: 'test', plugins })
+  let turns = 0
+  let next: NodeJS.Immediate | undefined
+  const count = (): void => {
+    turns = 0
+    clearImmediate(next)
+    next = setImmediate(function turn() {
+      turns += 1
+      next = setImmediate(turn)
+    })
+  }
+  context.after(() => clearImmediate(next))
+  count()
+  await inTurns(indexSteps(Buffer.from(text)))
+  assert.ok(turns > 1, `${turns} turns while it was read`)
+
+  const server = await startServer(context, serve({ 'plugins.json': text }))
+  await catalog.offers([at(server.url)])
+  // From here on nobody waits for the server.
+  count()
+  assert.equal((await catalog.offers([at(server.url)])).length, plugins.length)
+  assert.ok(turns > 1, `${turns} turns while it was listed`)
+  assert.equal(server.requests.length, 1)
 })
 
 test('the base address may lack its last slash, name the index, or carry a query', async (context) => {

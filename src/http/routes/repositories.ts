@@ -1,6 +1,24 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { CatalogAnswer, CatalogQuery, RepositoriesAnswer, RepositoryBody } from '../../schema/api/api.ts'
+import { inTurns, type Steps } from '../../base/time/in-turns.ts'
+import {
+  CatalogAnswer,
+  type CatalogEntry,
+  CatalogQuery,
+  RepositoriesAnswer,
+  RepositoryBody,
+} from '../../schema/api/api.ts'
+import { jsonList } from '../answers/json-list.ts'
 import { type Answer, defineRoute, type Route } from '../route.ts'
+
+/** As JSON, one by one: there may be thousands. */
+function* textsOf(plugins: readonly CatalogEntry[]): Steps<string[]> {
+  const texts: string[] = []
+  for (const plugin of plugins) {
+    yield
+    texts.push(JSON.stringify(plugin))
+  }
+  return texts
+}
 
 /** Where plugins come from, and what is offered there. */
 export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
@@ -53,7 +71,8 @@ export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
       answers: { 200: CatalogAnswer },
       problems: ['repository_unknown'],
       async handle({ query: { q, repository } }) {
-        return { body: { plugins: await lifecycle.catalog({ text: q, repository }) } }
+        const plugins = await lifecycle.catalog({ text: q, repository })
+        return { body: { plugins }, json: jsonList('plugins', await inTurns(textsOf(plugins))) }
       },
     }),
   ]

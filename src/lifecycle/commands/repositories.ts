@@ -2,9 +2,11 @@ import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { memoize } from '../../base/memoize.ts'
+import { inTurns, type Steps } from '../../base/time/in-turns.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
+import type { Offer } from '../../repository/repository.ts'
 import { hostSupports, isNewer } from '../../repository/versions.ts'
-import type { Repository } from '../../schema/api/api.ts'
+import type { CatalogEntry, Repository } from '../../schema/api/api.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { withoutCredentials } from '../secrets/secrets.ts'
 import type { CommandRunner } from './command-runner.ts'
@@ -41,6 +43,26 @@ export function createRepositories(
     return status
   }
 
+  function entryOf(
+    { minHostVersion, ...offer }: Offer,
+    holderOf: (namespace: string) => string | undefined,
+  ): CatalogEntry {
+    const known = journal.live.plugins.get(offer.fullId)?.context
+    const { version = null, repository: from = null } = known ?? {}
+    const seen = installedVersion(context, offer.fullId)
+    const holder = holderOf(identifierOf(offer.fullId).namespace)
+    const namespaceHeldBy = holder === undefined || holder === offer.repository ? null : holder
+    // An entry written by hand without a repository gets its files from the one that has the namespace.
+    const isItsOwn = from === null ? namespaceHeldBy === null : from === offer.repository
+    return {
+      ...offer,
+      namespaceHeldBy,
+      installedVersion: version,
+      updateAvailable: version !== null && seen !== undefined && isItsOwn && isNewer(offer.version, seen),
+      compatible: minHostVersion === null || hostSupports(minHostVersion, hostVersion),
+    }
+  }
+
   return {
     async catalog({ text, repository }) {
       const all = configuredRepositories(context)
@@ -55,31 +77,17 @@ export function createRepositories(
       const wanted = text?.toLowerCase()
       // An index lists plugins of one namespace.
       const holderOf = memoize((namespace: string) => namespaces.holder(namespace))
-      return offers
-        .filter(
-          (offer) =>
-            wanted === undefined ||
-            [offer.fullId, offer.name, offer.description ?? '', ...offer.tags].some((field) =>
-              field.toLowerCase().includes(wanted),
-            ),
-        )
-        .map(({ minHostVersion, ...offer }) => {
-          const known = journal.live.plugins.get(offer.fullId)?.context
-          const { version = null, repository: from = null } = known ?? {}
-          const seen = installedVersion(context, offer.fullId)
-          const holder = holderOf(identifierOf(offer.fullId).namespace)
-          const namespaceHeldBy = holder === undefined || holder === offer.repository ? null : holder
-          // An entry written by hand without a repository gets its files from the one that has the namespace.
-          const isItsOwn = from === null ? namespaceHeldBy === null : from === offer.repository
-          return {
-            ...offer,
-            namespaceHeldBy,
-            installedVersion: version,
-            updateAvailable:
-              version !== null && seen !== undefined && isItsOwn && isNewer(offer.version, seen),
-            compatible: minHostVersion === null || hostSupports(minHostVersion, hostVersion),
-          }
-        })
+      function* shown(): Steps<CatalogEntry[]> {
+        const found: CatalogEntry[] = []
+        for (const offer of offers) {
+          yield
+          const fields = [offer.fullId, offer.name, offer.description ?? '', ...offer.tags]
+          if (wanted === undefined || fields.some((field) => field.toLowerCase().includes(wanted)))
+            found.push(entryOf(offer, holderOf))
+        }
+        return found
+      }
+      return inTurns(shown())
     },
     repositories: () => statuses(() => true),
     addRepository: ({ name, url, publicKey }, { by, requestKey }) =>

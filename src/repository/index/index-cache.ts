@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
+import { inTurns } from '../../base/time/in-turns.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { MinisignError } from '../../base/keys/minisign.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { type ReadIndex, readIndexFile } from './index-file.ts'
+import { indexSteps, type ReadIndex } from './index-file.ts'
 import { openSource, type SourceOptions } from '../sources/open-source.ts'
 import type { RepositorySettings, SigningTimes } from '../repository.ts'
 import { fetchIndex, type GoodSignature, requireLatest, unsigned } from './signed-index.ts'
@@ -84,8 +85,8 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     if (answer === 'unchanged') throw new SourceError('it answers "unchanged" to a first request')
     const { bytes, validators, signature } = answer
     const digest = createHash('sha256').update(bytes).digest('hex')
-    // A large one takes a tenth of a second to read, in which the host does nothing else.
-    const contents = entry.known?.digest === digest ? entry.known.read : readIndexFile(bytes)
+    const { known } = entry
+    const contents = known?.digest === digest ? known.read : await inTurns(indexSteps(bytes))
     const read = { ...contents, signature }
     entry.known = { read, digest, validators, at: clock.monotonic() }
     for (const { fullId, errors } of read.unusable.slice(0, toldEntries)) {
