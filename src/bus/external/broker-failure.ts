@@ -9,6 +9,11 @@ const refusedLogin = /^Connection refused: (Not authorized|Bad username or passw
 const advice = /; if the root CA is installed locally, .*$/
 const untrusted = /^(DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY|UNABLE_TO_GET)/
 
+/** The library gives up a connection over it. */
+const unknownRefusal = /^Invalid (puback|pubrec) reason code$/
+const tooLarge =
+  'it has refused a message in a way that MQTT does not know, as Mosquitto does where one is larger than its message_size_limit; raise that there, or have less sent at once'
+
 const wrongName = 'ERR_TLS_CERT_ALTNAME_INVALID'
 const otherDoor =
   'it hung up before it had answered; mqtts:// and wss:// are for a port with TLS, mqtt:// and ws:// for one without, and each port takes either MQTT or WebSocket'
@@ -39,6 +44,7 @@ export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailu
   const silence = silences.get(message)
   if (silence !== undefined) return `${message}: ${silence}`
   if (!wasConnected && (error === undefined || code === 'ECONNRESET')) return `${message}: ${otherDoor}`
+  if (unknownRefusal.test(message)) return `${message}: ${tooLarge}`
   const words = unreachable(code)
   if (words !== undefined) return `${message}: ${words}`
   if (code === wrongName)

@@ -352,10 +352,16 @@ test(
   },
 )
 
-for (const [limit, words] of [
+for (const [limit, words, reason] of [
   // The first is said when a client connects; over the other one the connection ends.
-  ['max_packet_size', 'The MQTT broker refused a message'],
-  ['message_size_limit', 'The MQTT broker ends the connection'],
+  ['max_packet_size', 'The MQTT broker refused a message', []],
+  [
+    'message_size_limit',
+    'The MQTT broker ends the connection',
+    [
+      'Invalid puback reason code: it has refused a message in a way that MQTT does not know, as Mosquitto does where one is larger than its message_size_limit; raise that there, or have less sent at once',
+    ],
+  ],
 ] as const) {
   test(
     `A message that the broker does not take keeps no other away (${limit} of Mosquitto)`,
@@ -371,6 +377,8 @@ for (const [limit, words] of [
       const refusal = () => logger.lines.find(({ message }) => message.startsWith(words))
       const { fields } = await until('the refusal', async () => refusal())
       assert.deepEqual([fields?.topic, fields?.bytes], ['host/large', 50_020])
+      const ends = logger.lines.filter(({ message }) => message === 'The MQTT broker is gone')
+      assert.deepEqual([...new Set(ends.map((line) => line.fields?.reason))], reason)
     },
   )
 }
