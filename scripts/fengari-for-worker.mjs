@@ -29,18 +29,26 @@ const changes = [
     /if \(L\.hookmask & \(LUA_MASKLINE \| LUA_MASKCOUNT\)\) \{\s+ldebug\.luaG_traceexec\(L\);/,
     'if (--L.hookcount === 0) {\n L.hookcount = 1;\n ldebug.luaG_traceexec(L);',
   ],
+  // They count as one instruction, and take as long as thousands: the hook asks before the next one.
+  [
+    /^lvm\.js$/,
+    'luaS_eqlngstr(t1.tsvalue(), t2.tsvalue())',
+    `(${isLong('t1')} && L !== null && (L.hookcount = 1), luaS_eqlngstr(t1.value, t2.value))`,
+  ],
+  [
+    /^lvm\.js$/,
+    /l_strcmp\(l\.tsvalue\(\), r\.tsvalue\(\)\)/g,
+    `(${isLong('l')} && (L.hookcount = 1), l_strcmp(l.value, r.value))`,
+  ],
+  [/^lvm\.js$/, /t = tm;/g, 't = tm; if (loop > 100) L.hookcount = 1;'],
   // A number becomes text by way of a format, each time that `tostring` is called.
   [
     /^lauxlib\.js$/,
     'lua_pushfstring(L, p_f, lua_tonumber(L, idx))',
     '{ lua_pushvalue(L, idx); lua_tolstring(L, -1); }',
   ],
-  // Names for those who embed it, of which neither its libraries nor our code asks for any.
-  [
-    /^lua\.js$/,
-    constants('AUTHORS|COPYRIGHT|RELEASE|NUMTAGS|VERSION_|RIDX_|HOOK|MASK(?!COUNT)|OP(?!BAND|EQ|LT)'),
-    '',
-  ],
+  // What instructions are called, for those who write them down.
+  [/^lopcodes\.js$/, /^const OpCodes = \[[^\]]*\];$/m, ''],
   // Where chunks are files: a browser would fetch them.
   [/^(lauxlib|luaconf)\.js$/, /^if \(typeof process[^]*?^\} else \{[^]*?^\}$/m, ''],
   // `lua/library` has its own, or plugins have none.
@@ -51,15 +59,16 @@ const changes = [
   [/^lcorolib\.js$/, /,\s+"yield": +luaB_yield/, ''],
 ]
 
+/** Whether a string takes longer to compare than many instructions. */
+function isLong(value) {
+  return `${value}.value.realstring.length > 65536`
+}
+
 function librariesOf(files) {
   const lines = Object.entries(files).map(
     ([name, file]) => `exports.luaopen_${name} = require('./${file}.js').luaopen_${name}`,
   )
   return lines.join('\n')
-}
-
-function constants(names) {
-  return new RegExp(`^module\\.exports\\.LUA_(${names})\\w* += .*;$`, 'gm')
 }
 
 function entries(names) {
@@ -131,7 +140,24 @@ function dropUnused(texts, others) {
       texts.set(name, without)
     }
   }
-  return texts
+  return withoutUnusedExports(texts, others)
+}
+
+/** Leaves out what is exported, and nobody who takes it from there mentions. */
+function withoutUnusedExports(texts, others) {
+  const mentions = new Map([...texts].map(([name, text]) => [name, new Set(wordsOf(text))]))
+  const asked = new Set(others.flatMap(wordsOf))
+  const shortened = [...texts].map(([name, text]) => {
+    const users = [...texts]
+      .filter(([, other]) => other.includes(`/${name}`))
+      .map(([user]) => mentions.get(user))
+    const isUsed = (word) => asked.has(word) || users.some((words) => words.has(word))
+    return [
+      name,
+      text.replace(/^module\.exports\.(\w+) *= .*;\n/gm, (line, word) => (isUsed(word) ? line : '')),
+    ]
+  })
+  return new Map(shortened)
 }
 
 const exportOf = (word) => new RegExp(`^module\\.exports\\.${word}\\b *= (\\w+\\.)?${word};\\n`, 'gm')

@@ -124,6 +124,58 @@ const loops: Loop[] = [
     logged: 'longer than 0.5 s',
   },
   {
+    id: 'in-comparisons',
+    title: 'of texts of 8 MB that are compared',
+    lua: `plugin:setTimeout(1, function()
+      local a, b = ("x"):rep(8e6) .. "a", ("x"):rep(8e6) .. "b"
+      local equal
+      while true do equal = a == b end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
+    id: 'in-orders',
+    title: 'of texts of 8 MB that are put in order',
+    lua: `plugin:setTimeout(1, function()
+      local a, b = ("x"):rep(8e6) .. "a", ("x"):rep(8e6) .. "b"
+      local less
+      while true do less = a < b end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
+    id: 'in-values',
+    title: 'of twenty thousand values that are made a list',
+    lua: `plugin:setTimeout(1, function()
+      local function values(...)
+        local t
+        while true do t = { ... } end
+      end
+      values(table.unpack({}, 1, 20000))
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
+    id: 'in-chains',
+    title: 'of two thousand tables that are asked in place of each other',
+    lua: `plugin:setTimeout(1, function()
+      local chain = {}
+      for i = 1, 1990 do chain = setmetatable({}, { __index = chain, __newindex = chain }) end
+      local x
+      while true do x = chain.x chain.y = nil end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
+    id: 'in-lists',
+    title: 'of a list that says it has a thousand million elements',
+    lua: `plugin:setTimeout(1, function()
+      local long = setmetatable({}, { __len = function() return 1e9 end })
+      while true do pcall(table.insert, long, 1, 0) pcall(table.remove, long, 1) end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
     id: 'in-cleanup',
     title: 'in onCleanup',
     lua: 'plugin:onCleanup(function() while true do end end)',

@@ -30,6 +30,7 @@ function createLimited(): { runtime: LuaRuntime; again(): void } {
 }
 
 const loop = 'while true do end'
+const long = 'setmetatable({}, { __len = function() return 1e9 end })'
 const endless: [title: string, source: string][] = [
   ['an endless loop', loop],
   ['a loop of protected loops', `while true do pcall(function() ${loop} end) end`],
@@ -72,6 +73,18 @@ const endless: [title: string, source: string][] = [
   ['one match with nested repetitions', '("a"):rep(30000):match(".-.-.-.-b")'],
   ['one gsub over much text', 'while true do ("a"):rep(1000):gsub("a*b", "") end'],
   ['one balanced match after the other', '("("):rep(100000):gsub("%b()", "")'],
+  ['a pattern with a long set', '("a"):rep(3000):find("[" .. ("b"):rep(300000) .. "]")'],
+  ['a capture that is looked for again and again', '("a"):rep(100000):find("(.*)b%1")'],
+  ['a replacement of many signs', '("a"):gsub("a", ("%%"):rep(3000000))'],
+  ['a format of many signs', '("%%"):rep(3000000):format()'],
+  ['many options of pack', '(" "):rep(3000000):packsize()'],
+  ['an insertion into a list that says it is long', `table.insert(${long}, 1, 0)`],
+  ['a removal from one', `table.remove(${long}, 1)`],
+  ['a move within one', `table.move(${long}, 1, 1e7, 2)`],
+  [
+    'the text of a long list',
+    'local t = {} for i = 1, 3000 do t[i] = "" end table.concat(t, "", 1, 3000) local m = setmetatable({}, { __index = t }) while true do table.concat(m, "", 1, 3000) end',
+  ],
   [
     'protected patterns',
     'while true do pcall(string.find, ("a"):rep(40), ("a?"):rep(40) .. ("a"):rep(41)) end',

@@ -116,6 +116,33 @@ test('a sort is set aside where it reads the list and where it writes it, too', 
   assert.equal(Number(sorted) - Number(built), 14 + 2 + 2)
 })
 
+const list = 'local t = {} for i = 1, 40000 do t[i] = i end'
+/** A call each, and what comes before it. */
+const longWork: Record<string, [before: string, call: string]> = {
+  'an insertion': [list, 'table.insert(t, 2, "new") return #t, t[1], t[2], t[3], t[40001]'],
+  'a removal': [list, 'return table.remove(t, 2), #t, t[1], t[2], t[39999], t[40000]'],
+  'a move': [list, 'table.move(t, 1, 40000, 3) return #t, t[1], t[2], t[3], t[40002]'],
+  'a move to another table': [
+    list,
+    'local o = table.move(t, 1, 40000, 3, {}) return #t, o[2], o[3], o[40002]',
+  ],
+  'a text': [list, 'local s = table.concat(t, ",") return #s, s:sub(1, 9), s:sub(-9)'],
+  'a format': ['', 'local s = ("%%-"):rep(10000):format() return #s, s:sub(-3)'],
+  'a pack': ['', 'return #("x"):rep(10000):pack()'],
+  'the size of one': ['', 'return ("x"):rep(10000):packsize()'],
+  'an unpack': ['', 'return (("x"):rep(9999) .. "b"):unpack(("a"):rep(10000))'],
+}
+
+for (const [name, [before, call]] of Object.entries(longWork)) {
+  test(`a long call of the library is set aside on its way, and gives what it gives at one go: ${name}`, () => {
+    const source = `${before} ${call}`
+    const sliced = inSlices(state(true), source)
+    assert.deepEqual(sliced.values, state(false).run(bytes(source), 'init.lua').map(readable))
+    const within = sliced.slices - inSlices(state(true), before).slices
+    assert.ok(within >= 6, `${within} slices within the call`)
+  })
+}
+
 test('an error that ends it has the text and the traceback that it has at one go', () => {
   const source = `local function inner() ${work} error("deep") end
 local co = coroutine.wrap(function() ${work} inner() end)

@@ -94,6 +94,11 @@ export function createInterrupt(
   return {
     install(L) {
       L.l_G.afterCalls = afterCalls
+      L.l_G.ask = ask
+      L.l_G.pause = (state, proceed) => {
+        ask(state)
+        if (preemption.due(state)) preemption.setAsideFor(state, 'slice', proceed)
+      }
       lua.lua_sethook(L, hook, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
     poll(L) {

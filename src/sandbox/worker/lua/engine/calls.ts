@@ -8,8 +8,12 @@ import type { LuaState } from './fengari-types.ts'
 /** Calls between two looks at the clock, where they are short: it costs as much as a short one. */
 export const mostCallsPerLook = 16
 
+/** Values of `...`, after which Lua's hook asks before the next instruction: one that has them all takes as long as thousands. */
+const valuesPerQuestion = 5_000
+
 let callsLeft = mostCallsPerLook
-const { luaD_precall: begin, luaD_call: call } = calls
+let values = 0
+const { luaD_precall: begin, luaD_call: call, luaD_checkstack: checkStack } = calls
 
 /** A call has ended. */
 function countCall(L: LuaState): void {
@@ -32,4 +36,12 @@ calls.luaD_precall = (L, slot, results) => {
 calls.luaD_call = (L, slot, results) => {
   call(L, slot, results)
   countCall(L)
+}
+// By the machine only for all of `...`.
+calls.luaD_checkstack = (L, slots) => {
+  checkStack(L, slots)
+  values += slots
+  if (values < valuesPerQuestion) return
+  values = 0
+  L.hookcount = 1
 }

@@ -22,6 +22,7 @@ declare module 'fengari/src/lstring.js' {
     TString: new (L: State | null, bytes: Uint8Array) => LuaString
     luaS_hash(bytes: Uint8Array): string
     luaS_hashlongstr(text: LuaString): string
+    luaS_eqlngstr(first: LuaString, second: LuaString): boolean
     luaS_bless(L: State, bytes: Uint8Array): LuaString
     luaS_new(L: State, bytes: Uint8Array): LuaString
   }
@@ -103,9 +104,17 @@ declare module 'fengari/src/ldo.js' {
     luaD_throw(L: State, status: number): never
     /** Whether all of the call is done: that of a JavaScript function. */
     luaD_precall(L: State, slot: number, results: number): boolean
+    luaD_checkstack(L: State, slots: number): void
     luaD_call(L: State, slot: number, results: number): void
   }
   export = calls
+}
+
+declare module 'fengari/src/llex.js' {
+  type State = import('./fengari-types.ts').LuaState
+  /** Reads the next token. */
+  const lexer: { luaX_next(state: { L: State }): void }
+  export = lexer
 }
 
 declare module 'fengari/src/ldebug.js' {

@@ -86,6 +86,13 @@ export interface GlobalState {
   l_registry: TaggedValue
   /** Called after some calls of JavaScript functions; answers after how many more it is called again. */
   afterCalls?: (L: LuaState) => number
+  /** Not fengari's: called in the midst of long work, where Lua's hook does not ask. Raises when Lua has to stop. */
+  ask?: (L: LuaState) => void
+  /**
+   * Not fengari's: the same for library functions. Sets the thread aside, too, when its slice is over, and `proceed` goes on
+   * in its place later.
+   */
+  pause?: (L: LuaState, proceed: Continuation) => void
   /** Metatables that all values of a type have, by type. */
   mt: (RawTable | null | undefined)[]
   /** Not fengari's: see `shared-functions.ts`. */

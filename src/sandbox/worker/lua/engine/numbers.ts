@@ -7,7 +7,7 @@ import { definitions } from './settings.ts'
 import { type BitOperation, bitOperation } from '../text/bit-operations.ts'
 import { toLatin1 } from '../text/bytes.ts'
 import type { TaggedValue } from './fengari-types.ts'
-import { readNumeral } from '../text/number-text.ts'
+import { longestNumeral, readNumeral } from '../text/number-text.ts'
 
 const { LUA_TNUMFLT: floatTag, LUA_TNUMINT: integerTag } = definitions.constant_types
 /** Where a position or count that is infinite is taken to be. */
@@ -33,10 +33,12 @@ objects.TValue.prototype.ttisfloat = function () {
 }
 
 objects.luaO_str2num = (text, target) => {
+  // What is longer than any numeral is not read to its end, each time that somebody calculates with it.
+  const beginning = text.subarray(0, longestNumeral + 1)
   // The lexer hands over its buffer with a zero byte at the end.
-  const zero = text.indexOf(0)
-  const length = zero < 0 ? text.length : zero
-  const value = readNumeral(toLatin1(text.subarray(0, length)))
+  const zero = beginning.indexOf(0)
+  const length = zero < 0 ? beginning.length : zero
+  const value = readNumeral(toLatin1(beginning.subarray(0, length)))
   if (value === undefined) return 0
   target.type = floatTag ?? 0
   target.value = value

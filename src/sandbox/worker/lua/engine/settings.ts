@@ -50,6 +50,14 @@ strings.luaS_bless = (L, bytes) => {
   if (bytes.length >= watchedStringBytes) watcher?.(L, bytes.length)
   return new TString(L, bytes)
 }
+strings.luaS_eqlngstr = ({ realstring: first }, { realstring: second }) => {
+  const { length } = first
+  if (first === second) return true
+  if (length !== second.length) return false
+  if (length >= watchedStringBytes) return Buffer.compare(first, second) === 0
+  for (let index = 0; index < length; index += 1) if (first[index] !== second[index]) return false
+  return true
+}
 // Not an arrow function: fengari also calls it with `new`.
 strings.luaS_new = function makeString(L, bytes) {
   if (bytes.length >= watchedStringBytes) watcher?.(L, bytes.length)

@@ -5,7 +5,11 @@ import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { type FormatItem, formatFloat, formatInteger, padText, readItem } from '../text/format-number.ts'
 import { nonFiniteText, numberText } from '../text/number-text.ts'
 import { LuaFailure } from '../raw-function.ts'
+import { inPieces } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
+
+/** Between two questions whether to go on. */
+const itemsPerPause = 1_000
 
 /** `string.format`; texts are one character a byte in here. */
 export function format({ stringLimit }: LibraryContext): RawFunction {
@@ -14,26 +18,30 @@ export function format({ stringLimit }: LibraryContext): RawFunction {
     const builder = createByteBuilder(stringLimit)
     let argument = 1
     let at = 0
-    for (;;) {
-      const percent = text.indexOf('%', at)
-      builder.add(fromLatin1(percent < 0 ? text.slice(at) : text.slice(at, percent)))
-      if (percent < 0) break
-      if (text[percent + 1] === '%') {
-        builder.add(fromLatin1('%'))
-        at = percent + 2
-        continue
+    return inPieces(L, () => {
+      for (let items = 0; items < itemsPerPause; items += 1) {
+        const percent = text.indexOf('%', at)
+        builder.add(fromLatin1(percent < 0 ? text.slice(at) : text.slice(at, percent)))
+        if (percent < 0) {
+          lua.lua_pushstring(L, builder.take())
+          return 1
+        }
+        if (text[percent + 1] === '%') {
+          builder.add(fromLatin1('%'))
+          at = percent + 2
+          continue
+        }
+        const found = readItem(text, percent + 1)
+        if (found === undefined) {
+          throw new LuaFailure(`invalid option '${text.slice(percent, percent + 4)}' to 'format'`)
+        }
+        argument += 1
+        if (argument > lua.lua_gettop(L)) auxiliary.luaL_argerror(L, argument, toBytes('no value'))
+        builder.add(convert(L, found.item, argument))
+        at = found.next
       }
-      const found = readItem(text, percent + 1)
-      if (found === undefined) {
-        throw new LuaFailure(`invalid option '${text.slice(percent, percent + 4)}' to 'format'`)
-      }
-      argument += 1
-      if (argument > lua.lua_gettop(L)) auxiliary.luaL_argerror(L, argument, toBytes('no value'))
-      builder.add(convert(L, found.item, argument))
-      at = found.next
-    }
-    lua.lua_pushstring(L, builder.take())
-    return 1
+      return undefined
+    })
   }
 }
 

@@ -1,6 +1,8 @@
 import { auxiliary, lua, objects, tables, tags } from '../engine/engine.ts'
 import type { LuaState, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 
+/** Elements, or comparisons without a function, between two questions whether to go on: a millisecond at most. */
+export const elementsPerPause = 5_000
 /** Of a list that a function goes through; more would not fit into a worker. */
 export const mostElements = 10_000_000
 

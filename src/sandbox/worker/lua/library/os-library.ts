@@ -5,6 +5,9 @@ import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { LuaFailure } from '../raw-function.ts'
 import type { LibraryContext } from './libraries.ts'
 
+/** Characters. */
+const longestDateFormat = 65_536
+
 /** All of `os`: nothing of the machine but the time. */
 export function osFunctions(context: LibraryContext): Record<string, RawFunction> {
   return { time: time(context), date: date(context), clock, difftime }
@@ -68,6 +71,9 @@ function setFields(L: LuaState, fields: CalendarFields): void {
 function date(context: LibraryContext): RawFunction {
   return (L) => {
     const given = lua.lua_isnoneornil(L, 1) ? '%c' : toUnicode(auxiliary.luaL_checkstring(L, 1))
+    if (given.length > longestDateFormat) {
+      throw new LuaFailure(`date format too long (more than ${longestDateFormat} characters)`)
+    }
     const seconds = lua.lua_isnoneornil(L, 2) ? present(context) : auxiliary.luaL_checknumber(L, 2)
     const wanted = readDateFormat(given, seconds)
     if (wanted === undefined) throw new LuaFailure('date result cannot be represented in this installation')

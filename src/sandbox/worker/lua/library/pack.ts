@@ -4,7 +4,11 @@ import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { createPackReader, type PackOption } from '../text/pack-format.ts'
 import { StringTooLong } from '../raw-function.ts'
+import { inPieces } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
+
+/** Between two questions whether to go on. */
+const optionsPerPause = 1_000
 
 /** `pack`, `packsize` and `unpack`; fengari's know only 32 bits. */
 export function packFunctions({ stringLimit }: LibraryContext): Record<string, RawFunction> {
@@ -53,21 +57,41 @@ function checkInteger(L: LuaState, argument: number, { kind, size }: PackOption)
   return value
 }
 
+interface OptionWork {
+  /** Bytes before the next option. */
+  length(): number
+  each(option: PackOption): void
+  /** Answers how many results there are on the stack. */
+  end(): number
+}
+
+/** Works on the options of the format that is the first argument. */
+function forEachOption(L: LuaState, { length, each, end }: OptionWork): number {
+  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
+  return inPieces(L, () => {
+    for (let count = 0; count < optionsPerPause; count += 1) {
+      const option = reader.next(length())
+      if (option === undefined) return end()
+      each(option)
+    }
+    return undefined
+  })
+}
+
 function pack(L: LuaState, stringLimit: number): number {
   const builder = createByteBuilder(stringLimit)
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let argument = 1
   let length = 0
   const add = (piece: Uint8Array): void => {
     builder.add(piece)
     length += piece.length
   }
-  for (let option = reader.next(length); option !== undefined; option = reader.next(length)) {
+  function each(option: PackOption): void {
     add(new Uint8Array(option.padding))
-    if (option.kind === 'nothing') continue
+    if (option.kind === 'nothing') return
     if (option.kind === 'padding') {
       add(new Uint8Array(1))
-      continue
+      return
     }
     argument += 1
     if (option.kind === 'signed' || option.kind === 'unsigned') {
@@ -76,8 +100,11 @@ function pack(L: LuaState, stringLimit: number): number {
       add(floatBytes(auxiliary.luaL_checknumber(L, argument), option))
     } else addText(L, argument, option, add)
   }
-  lua.lua_pushstring(L, builder.take())
-  return 1
+  function end(): number {
+    lua.lua_pushstring(L, builder.take())
+    return 1
+  }
+  return forEachOption(L, { length: () => length, each, end })
 }
 
 function addText(L: LuaState, argument: number, option: PackOption, add: (piece: Uint8Array) => void): void {
@@ -101,21 +128,23 @@ function addText(L: LuaState, argument: number, option: PackOption, add: (piece:
 }
 
 function packSize(L: LuaState, stringLimit: number): number {
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let length = 0
-  for (let option = reader.next(length); option !== undefined; option = reader.next(length)) {
+  function each(option: PackOption): void {
     if (option.kind === 'counted' || option.kind === 'terminated') {
       auxiliary.luaL_argerror(L, 1, fromLatin1('variable-length format'))
     }
     length += option.padding + option.size
     if (length > stringLimit) throw new StringTooLong(stringLimit)
   }
-  lua.lua_pushnumber(L, length)
-  return 1
+  function end(): number {
+    lua.lua_pushnumber(L, length)
+    return 1
+  }
+  return forEachOption(L, { length: () => length, each, end })
 }
 
 function unpack(L: LuaState): number {
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
+  auxiliary.luaL_checkstring(L, 1)
   const data = auxiliary.luaL_checkstring(L, 2)
   const start = auxiliary.luaL_optinteger(L, 3, 1)
   let at = start < 0 ? data.length + start : start - 1
@@ -124,12 +153,12 @@ function unpack(L: LuaState): number {
     if (at + bytes > data.length) auxiliary.luaL_argerror(L, 2, fromLatin1('data string too short'))
   }
   let results = 0
-  for (let option = reader.next(at); option !== undefined; option = reader.next(at)) {
+  function each(option: PackOption): void {
     need(option.padding + option.size)
     at += option.padding
     if (option.kind === 'nothing' || option.kind === 'padding') {
       at += option.size
-      continue
+      return
     }
     auxiliary.luaL_checkstack(L, 2, fromLatin1('too many results'))
     const bytes = data.subarray(at)
@@ -151,6 +180,9 @@ function unpack(L: LuaState): number {
     }
     results += 1
   }
-  lua.lua_pushnumber(L, at + 1)
-  return results + 1
+  function end(): number {
+    lua.lua_pushnumber(L, at + 1)
+    return results + 1
+  }
+  return forEachOption(L, { length: () => at, each, end })
 }

@@ -12,28 +12,34 @@ const percent = 0x25
 /** Replacements between two pauses: a tenth of a millisecond. */
 const replacementsPerPause = 100
 
+/** Percent signs of a replacement between two questions whether to go on. */
+const signsPerPoll = 5_000
+
 /** `find`, `match`, `gmatch` and `gsub`. */
 export function patternFunctions(context: LibraryContext): Record<string, RawFunction> {
-  const { interrupt, preemption, stringLimit } = context
+  const { interrupt, stringLimit } = context
   const searches: Searches = {
+    poll: (L) => interrupt.poll(L),
     matcher: (L, subject, pattern, anchors) =>
-      createMatcher(subject, pattern, () => interrupt.poll(L), anchors),
+      createMatcher(subject, pattern, () => searches.poll(L), anchors),
     first(L, matcher, from, found) {
       const first = matcher.find(from)
       if (typeof first !== 'number') return found(L, first, matcher)
-      return stepwise(preemption, () => goOn(L, matcher, first, found))(L)
+      return stepwise(() => goOn(L, matcher, first, found))(L)
     },
   }
   return {
     find: (L) => find(L, searches, pushPlace),
     match: (L) => find(L, searches, pushMatch),
     gmatch: (L) => iterate(L, searches),
-    gsub: stepwise(preemption, (L) => substitute(L, searches, stringLimit)),
+    gsub: stepwise((L) => substitute(L, searches, stringLimit)),
   }
 }
 
 interface Searches {
   matcher(L: LuaState, subject: Uint8Array, pattern: Uint8Array, anchors?: boolean): Matcher
+  /** Raises when Lua has to stop. */
+  poll(L: LuaState): void
   /** Hands over the first match from here on. Most searches are short, and no work for a generator; a long one goes on in steps. */
   first(L: LuaState, matcher: Matcher, from: number, found: Found): number
 }
@@ -154,7 +160,7 @@ function* substitute(L: LuaState, searches: Searches, stringLimit: number): RawS
     if (found.end !== lastEnd) {
       count += 1
       const whole = subject.subarray(found.start, found.end)
-      if (text !== null) expand(text, whole, found.captures, builder.add)
+      if (text !== null) expand(text, whole, found.captures, builder.add, () => searches.poll(L))
       else builder.add((yield* replacement(L, kind, found)) ?? whole)
       at = found.end
       lastEnd = found.end
@@ -181,9 +187,11 @@ function expand(
   whole: Uint8Array,
   captures: readonly Capture[],
   add: (piece: Uint8Array) => void,
+  poll: () => void,
 ): void {
   let at = 0
-  for (;;) {
+  for (let signs = 1; ; signs += 1) {
+    if (signs % signsPerPoll === 0) poll()
     const sign = text.indexOf(percent, at)
     add(sign < 0 ? text.subarray(at) : text.subarray(at, sign))
     if (sign < 0) return

@@ -2,10 +2,7 @@ import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
 import type { LuaState, LuaString, TaggedValue } from '../engine/fengari-types.ts'
 import { LuaFailure } from '../raw-function.ts'
 import type { RawStep, RawSteps } from '../raw-steps.ts'
-import { copyOf, listAt, mostElements, pushValue } from './list-access.ts'
-
-/** Elements, or comparisons without a function, between two questions whether it is somebody else's turn. */
-const workPerPause = 5_000
+import { copyOf, elementsPerPause, listAt, mostElements, pushValue } from './list-access.ts'
 
 /**
  * `table.sort`. fengari's calls the comparison function from its own stack, on which nothing can be set aside. This
@@ -23,13 +20,13 @@ export function* sort(L: LuaState): RawSteps {
   const before: TaggedValue[] = []
   for (let index = 1; index <= count; index += 1) {
     before.push(copyOf(list.get(index)))
-    if (index % workPerPause === 0) yield 'pause'
+    if (index % elementsPerPause === 0) yield 'pause'
   }
   const after = yield* merged(before, isLess)
   for (const [index, value] of after.entries()) {
     // What stays where it is is not written: a table may tell somebody of each write.
     if (value !== before[index]) list.set(index + 1, value)
-    if ((index + 1) % workPerPause === 0) yield 'pause'
+    if ((index + 1) % elementsPerPause === 0) yield 'pause'
   }
   return 0
 }
@@ -85,7 +82,7 @@ function byNature(L: LuaState): Compare {
   let comparisons = 0
   return function* (first, second) {
     comparisons += 1
-    if (comparisons % workPerPause === 0) yield 'pause'
+    if (comparisons % elementsPerPause === 0) yield 'pause'
     if (isNumber(first) && isNumber(second)) return (first.value as number) < (second.value as number)
     if (isString(first) && isString(second))
       return Buffer.compare((first.value as LuaString).realstring, (second.value as LuaString).realstring) < 0

@@ -4,9 +4,20 @@ import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 import { numberText } from '../text/number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
-import { stepwise } from '../raw-steps.ts'
+import { askSoon } from '../interrupt.ts'
+import { inPieces, stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
-import { copyOf, listArgument, listAt, mostElements, nothing, pushValue, slotAt } from './list-access.ts'
+import {
+  copyOf,
+  elementsPerPause,
+  type List,
+  listArgument,
+  listAt,
+  mostElements,
+  nothing,
+  pushValue,
+  slotAt,
+} from './list-access.ts'
 import { sort } from './sort.ts'
 
 /** What needs nothing of its state. fengari's own takes twenty times as long for an element. */
@@ -17,10 +28,20 @@ export function openTable(L: LuaState): number {
 }
 
 export function tableFunctions(context: LibraryContext): Record<string, RawFunction> {
-  return { concat: (L) => concat(L, context), sort: stepwise(context.preemption, sort) }
+  return { concat: (L) => concat(L, context), sort: stepwise(sort) }
 }
 
 const empty = new Uint8Array()
+
+/** Works on one element after the other, and then ends. */
+function forEach(L: LuaState, count: number, work: (step: number) => void, end: () => number): number {
+  let step = 0
+  return inPieces(L, () => {
+    const stop = Math.min(count, step + elementsPerPause)
+    for (; step < stop; step += 1) work(step)
+    return step < count ? undefined : end()
+  })
+}
 
 /** fengari's own would first build the string and then look at its length. */
 function concat(L: LuaState, { stringLimit }: LibraryContext): number {
@@ -29,13 +50,16 @@ function concat(L: LuaState, { stringLimit }: LibraryContext): number {
   const first = auxiliary.luaL_optinteger(L, 3, 1)
   const last = lua.lua_isnoneornil(L, 4) ? list.length() : auxiliary.luaL_checkinteger(L, 4)
   const builder = createByteBuilder(stringLimit)
-  for (let index = first; index <= last; index += 1) {
+  function add(step: number): void {
+    const index = first + step
     const value = list.get(index)
     builder.add(textOf(value) ?? failToConcatenate(L, value, index))
     if (index < last && separator.length > 0) builder.add(separator)
   }
-  lua.lua_pushstring(L, builder.take())
-  return 1
+  return forEach(L, last - first + 1, add, () => {
+    lua.lua_pushstring(L, builder.take())
+    return 1
+  })
 }
 
 function textOf({ type, value }: TaggedValue): Uint8Array | undefined {
@@ -56,20 +80,30 @@ function insert(L: LuaState): number {
   if (count !== 2 && count !== 3) throw new LuaFailure("wrong number of arguments to 'insert'")
   const position = count === 2 ? end : auxiliary.luaL_checkinteger(L, 2)
   if (position < 1 || position > end) failOutOfBounds(L, 2)
-  for (let index = end; index > position; index -= 1) list.set(index, list.get(index - 1))
-  list.set(position, copyOf(slotAt(L, count)))
-  return 0
+  return shift(
+    L,
+    { from: list, first: position, to: list, start: position + 1, count: end - position },
+    () => {
+      list.set(position, copyOf(slotAt(L, count)))
+      return 0
+    },
+  )
 }
 
 function remove(L: LuaState): number {
   const list = listArgument(L, 1)
   const size = list.length()
-  let position = auxiliary.luaL_optinteger(L, 2, size)
+  const position = auxiliary.luaL_optinteger(L, 2, size)
   if (position !== size && (position < 1 || position > size + 1)) failOutOfBounds(L, 1)
   pushValue(L, list.get(position))
-  for (; position < size; position += 1) list.set(position, list.get(position + 1))
-  list.set(position, nothing)
-  return 1
+  return shift(
+    L,
+    { from: list, first: position + 1, to: list, start: position, count: size - position },
+    () => {
+      list.set(Math.max(position, size), nothing)
+      return 1
+    },
+  )
 }
 
 function failOutOfBounds(L: LuaState, argument: number): void {
@@ -82,17 +116,32 @@ function move(L: LuaState): number {
   const last = auxiliary.luaL_checkinteger(L, 3)
   const start = auxiliary.luaL_checkinteger(L, 4)
   const target = lua.lua_isnoneornil(L, 5) ? 1 : 5
-  const to = listArgument(L, target)
+  const to = slotAt(L, 1).value === slotAt(L, target).value ? from : listArgument(L, target)
   const count = last - first + 1
-  // Nothing interrupts it on its way.
   if (count > mostElements) auxiliary.luaL_argerror(L, 3, toBytes('too many elements to move'))
-  const isApart = start > last || start <= first || slotAt(L, 1).value !== slotAt(L, target).value
-  for (let step = 0; step < count; step += 1) {
+  return shift(L, { from, first, to, start, count }, () => {
+    lua.lua_pushvalue(L, target)
+    return 1
+  })
+}
+
+interface Shift {
+  from: List
+  first: number
+  to: List
+  /** Where the first one gets to. */
+  start: number
+  count: number
+}
+
+/** Copies elements, from the last one on where the first ones would cover what is still to be copied. */
+function shift(L: LuaState, { from, first, to, start, count }: Shift, end: () => number): number {
+  const isApart = start >= first + count || start <= first || from !== to
+  function copy(step: number): void {
     const offset = isApart ? step : count - 1 - step
     to.set(start + offset, from.get(first + offset))
   }
-  lua.lua_pushvalue(L, target)
-  return 1
+  return forEach(L, count, copy, end)
 }
 
 function pack(L: LuaState): number {
@@ -115,6 +164,7 @@ function unpack(L: LuaState): number {
   if (count <= 0) return 0
   if (!lua.lua_checkstack(L, count)) throw new LuaFailure('too many results to unpack')
   for (let index = first; index <= last; index += 1) pushValue(L, list.get(index))
+  if (count > elementsPerPause) askSoon(L)
   return count
 }
 

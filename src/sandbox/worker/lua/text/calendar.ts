@@ -1,4 +1,5 @@
 /** Points in time as calendar fields and text, as C's library has them. Pure but for the local time zone. */
+import { lazily } from '../../../../base/lazily.ts'
 
 export interface LocalTime {
   year: number
@@ -128,6 +129,7 @@ export function readDateFormat(given: string, moment: number): DateFormat | unde
 export function formatDate(wanted: DateFormat, refuse: (letter: string) => never): string {
   const { format, universal, seconds, fields } = wanted
   const again = (inner: string): string => formatDate({ ...wanted, format: inner }, refuse)
+  const zone = lazily(() => zoneName(seconds, universal))
   const day = dayNames[fields.wday - 1] ?? ''
   const month = monthNames[fields.month - 1] ?? ''
   const hourOfHalf = fields.hour % 12 === 0 ? 12 : fields.hour % 12
@@ -172,7 +174,7 @@ export function formatDate(wanted: DateFormat, refuse: (letter: string) => never
     y: () => pad(((fields.year % 100) + 100) % 100),
     Y: () => String(fields.year),
     z: () => zoneOffset(seconds, universal),
-    Z: () => zoneName(seconds, universal),
+    Z: zone,
     '%': () => '%',
   }
   // `E` and `O` ask for another calendar or other digits, which the C locale does not have.

@@ -68,6 +68,11 @@ export function createMatcher(
   let steps = 0
   let polls = 0
 
+  /** Bytes of the pattern, or of a capture, that are read once more: some take as long as a step. */
+  function read(bytes: number): void {
+    steps += bytes >> 4
+  }
+
   function step(): void {
     steps += 1
     if (steps >= stepsPerPoll) {
@@ -93,11 +98,13 @@ export function createMatcher(
       if (pattern[next] === escapeSign) next += 1
       next += 1
     } while (pattern[next] !== closeSet)
+    read(next - p)
     return next + 1
   }
 
   /** `last` is the closing bracket. */
   function inSet(c: number, p: number, last: number): boolean {
+    read(last - p)
     const negated = pattern[p + 1] === caret
     let at = negated ? p + 2 : p + 1
     for (; at < last; at += 1) {
@@ -191,6 +198,7 @@ export function createMatcher(
     }
     if (length < 0 || end - s < length) return -1
     const start = starts[index] ?? 0
+    read(length)
     for (let at = 0; at < length; at += 1) if (subject[start + at] !== subject[s + at]) return -1
     return s + length
   }

@@ -113,7 +113,7 @@ const hexadecimalNumeral = new RegExp(
   `^${blank}([+-]?)0[xX]([\\da-fA-F]*)(?:\\.([\\da-fA-F]*))?(?:[pP]([+-]?\\d+))?${blank}$`,
 )
 /** Longer text is no numeral that anyone wrote; it would only cost time. */
-const longestNumeral = 2000
+export const longestNumeral = 2000
 
 /** The double that a Lua numeral stands for, blanks around it allowed; `undefined` when it is none. */
 export function readNumeral(text: string): number | undefined {
@@ -131,8 +131,9 @@ export function readNumeral(text: string): number | undefined {
 
 /** `tonumber(text, base)`: digits and letters of that base, a sign, blanks around it. */
 export function readInteger(text: string, base: number): number | undefined {
+  if (text.length > longestNumeral) return undefined
   const parts = /^[ \t\n\v\f\r]*([+-]?)([0-9a-zA-Z]+)[ \t\n\v\f\r]*$/.exec(text)
-  if (parts === null || text.length > longestNumeral) return undefined
+  if (parts === null) return undefined
   let value = 0
   for (const digit of parts[2] ?? '') {
     const worth = Number.parseInt(digit, 36)
