@@ -22,6 +22,12 @@ const loops: Loop[] = [
     loadFails: /^load_timeout init\.lua:1: /,
   },
   {
+    id: 'in-text',
+    title: 'or nearly: a text that takes long to be compiled, as each condition looks through all before it',
+    lua: `local x = 1 return x${' and x'.repeat(100_000)}`,
+    loadFails: /^load_timeout .*longer than/,
+  },
+  {
     id: 'in-init',
     title: 'in onInit',
     lua: 'plugin:onInit(function() while true do end end)',

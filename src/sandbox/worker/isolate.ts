@@ -227,8 +227,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function* load(): Steps<void> {
     const failure = yield* startPlugin({
-      ...{ source, runtime, plugin, milliseconds: budgets.load, isWorkerFull: () => isWorkerFull },
-      excess: () => turns?.excess(isolate),
+      ...{ source, runtime, plugin, milliseconds: budgets.load, onAccount: budget.run },
+      ...{ excess: () => turns?.excess(isolate), isWorkerFull: () => isWorkerFull },
       outOfTime: () => limits.reached('loadTime'),
     })
     if (failure !== undefined) {

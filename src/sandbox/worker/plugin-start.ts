@@ -2,7 +2,7 @@ import type { Excess, LoadSource, WorkerMessage } from '../../schema/worker/work
 import type { LuaRuntime } from './lua/lua-value.ts'
 import { callOn, type Steps } from './lua/steps.ts'
 import type { PluginInstances } from './plugin-api/plugin.ts'
-import { openAccount } from './budgets/time-budget.ts'
+import { openAccount, type TimeAccount } from './budgets/time-budget.ts'
 
 /** Why a plugin does not run. `error`: as it was thrown, or a sentence. */
 export interface StartFailure {
@@ -16,6 +16,8 @@ export interface PluginStart {
   plugin: PluginInstances
   /** For the chunk and the init callback together. */
   milliseconds: number
+  /** Runs `task` on this account. */
+  onAccount<T>(account: TimeAccount, task: () => T): T
   /** What it has taken too much of in the worker that it shares. */
   excess(): Excess | undefined
   /** Whether there was no room for its strings in a worker that others share with it, and fill. */
@@ -34,7 +36,8 @@ export function* startPlugin(start: PluginStart): Steps<StartFailure | undefined
   if (chunk === undefined) return failed(`the manifest's files name no ${entryFile}`)
   const account = openAccount(milliseconds)
   try {
-    yield* callOn(account, runtime.compile(chunk, entryFile))
+    const compiled = start.onAccount(account, () => runtime.compile(chunk, entryFile))
+    yield* callOn(account, compiled)
     const { claimedId } = plugin
     if (claimedId === undefined) {
       return failed(`${entryFile} did not call Plugin:new("${source.shortId}", …), so there is no plugin`)

@@ -107,6 +107,15 @@ describe('interrupts', () => {
     })
   }
 
+  test('a text that takes long to be compiled is not compiled to its end, and the state stays usable', () => {
+    const { runtime, again } = createLimited()
+    // Each condition looks through all before it.
+    const text = bytes(`return x${' and x'.repeat(20_000)}`)
+    assert.throws(() => runtime.compile(text, 'init.lua'), /took too long/)
+    again()
+    assert.deepEqual(evaluate('return 1', runtime), [1])
+  })
+
   test('the traceback shows where the time went', () => {
     const { runtime } = createLimited()
     assert.throws(

@@ -104,6 +104,8 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   })
   interrupt.install(main)
 
+  const apart = <T>(task: () => T): T => interrupt.within({ pending: undefined, depth: 0 }, task)
+
   const push = (L: LuaState, value: LuaValue): void => {
     const tagged = references.toTagged(value)
     lua.lua_pushnil(L)
@@ -171,9 +173,9 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   function compile(source: Uint8Array, chunkName: string): LuaFunction {
     chunkNames.add(chunkName)
     const text = withoutPreamble(source)
-    const status = whileCompiling(() =>
-      auxiliary.luaL_loadbufferx(main, text, text.length, toBytes(`@${chunkName}`), textOnly),
-    )
+    const load = (): number =>
+      auxiliary.luaL_loadbufferx(main, text, text.length, toBytes(`@${chunkName}`), textOnly)
+    const status = whileCompiling(() => (execution.thread === undefined ? apart(load) : load()))
     try {
       if (status !== lua.LUA_OK) throw luaError(main, undefined)
       const slot = main.stack[main.top - 1]
@@ -215,7 +217,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     providedAs: (callee) => nameOfShared(references.toTagged(callee).value as RawFunction),
     provideLibrary,
     wrapSteps,
-    apart: (task) => interrupt.within({ pending: undefined, depth: 0 }, task),
+    apart,
     get selectsMethod() {
       const caller = execution.thread?.ci.previous ?? null
       if (caller === null || (caller.callstatus & states.CIST_LUA) === 0) return false

@@ -7,6 +7,7 @@ export const {
   auxiliary,
   debugging,
   calls,
+  lexer,
   objects,
   opcodes,
   states,

@@ -1,6 +1,7 @@
 /** The only way to fengari: what it exports has the changes of the files above already. */
 import './core.ts'
 import './calls.ts'
+import './compiler.ts'
 import './numbers.ts'
 import './tables.ts'
 import { definitions } from './settings.ts'

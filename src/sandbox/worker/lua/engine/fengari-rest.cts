@@ -3,6 +3,7 @@ import lua = require('fengari/src/lua.js')
 import auxiliary = require('fengari/src/lauxlib.js')
 import debugging = require('fengari/src/ldebug.js')
 import calls = require('fengari/src/ldo.js')
+import lexer = require('fengari/src/llex.js')
 import objects = require('fengari/src/lobject.js')
 import opcodes = require('fengari/src/lopcodes.js')
 import states = require('fengari/src/lstate.js')
@@ -16,6 +17,7 @@ export = {
   auxiliary,
   debugging,
   calls,
+  lexer,
   objects,
   opcodes,
   states,
