@@ -34,7 +34,10 @@ export const csv: FormatLibrary = {
       if (names !== undefined && fields.length > names.length)
         throw new Error(`line ${line} has ${fields.length} fields, and the first line ${names.length}`)
       const row = context.runtime.newTable()
-      for (const [index, field] of fields.entries()) row.set(names?.[index] ?? index + 1, field)
+      for (const [index, field] of fields.entries()) {
+        row.set(names?.[index] ?? index + 1, field)
+        if ((index + 1) % fieldsPerPause === 0) yield pause
+      }
       count += 1
       rows.set(count, row)
     }
