@@ -88,14 +88,18 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     }
   }
 
-  /** Everything of one version, in memory and checked. `host`: refuse a version that needs a newer host. */
+  /**
+   * Everything of one version, in memory and checked. `host`: refuse a version that needs a newer host; `signal`: as in
+   * `RepositoryCatalog.stage`.
+   */
   async function fetchVersion(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
     wish: VersionWish,
-    { host }: { host: boolean },
+    { host, signal: wanted }: { host: boolean; signal?: AbortSignal | undefined },
   ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
+    wanted?.throwIfAborted()
     const { source, signature } = opened
     const { version } = wish
     const entry = chooseEntry(opened, repository, plugin, wish)
@@ -108,7 +112,11 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     }
     const warn = (message: string, file: string): void =>
       logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })
-    const time = { clock, time: limits.stageTime, outer: closing.signal }
+    const time = {
+      clock,
+      time: limits.stageTime,
+      outer: wanted === undefined ? [closing.signal] : [closing.signal, wanted],
+    }
     const fetched = await withFetchDeadline(time, 'the plugin', (signal) =>
       fetchPlugin({ source, entry, signed: signature !== undefined, plugin, limits, signal, accept, warn }),
     ).catch((error: unknown) => {
@@ -122,8 +130,9 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     repository: RepositorySettings,
     plugin: PluginIdentifier,
     wish: VersionWish = {},
+    signal?: AbortSignal,
   ): ReturnType<RepositoryCatalog['stage']> {
-    const { manifest, contents, entry } = await fetchVersion(repository, plugin, wish, { host: true })
+    const { manifest, contents, entry } = await fetchVersion(repository, plugin, wish, { host: true, signal })
     const staged = await writeStaged(places, plugin, contents)
     let swap: Swap | undefined
     return {

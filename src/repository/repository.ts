@@ -113,8 +113,16 @@ export interface RepositoryCatalog {
     fullId: string,
     wish?: RepositoryWish,
   ): Promise<RepositorySettings>
-  /** Fetches and checks everything; nothing of the installed plugin changes. */
-  stage(repository: RepositorySettings, plugin: PluginIdentifier, wish?: VersionWish): Promise<StagedPlugin>
+  /**
+   * Fetches and checks everything; nothing of the installed plugin changes. Once `signal` is aborted no file is fetched any
+   * more, and it rejects with the reason of that; an index that others may wait for, too, is read to its end.
+   */
+  stage(
+    repository: RepositorySettings,
+    plugin: PluginIdentifier,
+    wish?: VersionWish,
+    signal?: AbortSignal,
+  ): Promise<StagedPlugin>
   /** Fetches and checks as `stage` does, and keeps nothing. */
   preview(
     repository: RepositorySettings,

@@ -39,7 +39,7 @@ async function stageUpdate(
 ): Promise<StagedPlugin> {
   const from = await originRepository(context, id)
   signal.throwIfAborted()
-  return await context.repositories.stage(from, identifierOf(id), wish)
+  return await context.repositories.stage(from, identifierOf(id), wish, signal)
 }
 
 /** `reason`: as `LoadCancellation` gives it. */

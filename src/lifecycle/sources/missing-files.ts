@@ -83,7 +83,7 @@ export async function restoreMissingFiles(
   }
   const staged = await unlessAborted(
     signal,
-    fetchFiles(context, id, version),
+    fetchFiles(context, id, version, signal),
     () => new Error(String(signal.reason)),
     (late) => late.discard(),
   )
@@ -101,16 +101,22 @@ export async function restoreMissingFiles(
 
 type Release = (PluginFact & { type: 'PluginFilesRestored' })['data']
 
-async function fetchFiles(context: LifecycleContext, id: string, version: string): Promise<StagedPlugin> {
+async function fetchFiles(
+  context: LifecycleContext,
+  id: string,
+  version: string,
+  signal: AbortSignal,
+): Promise<StagedPlugin> {
   const { repositories, logger } = context
   const from = await originRepository(context, id)
+  signal.throwIfAborted()
   const identifier = identifierOf(id)
-  if (version === unknownVersion) return repositories.stage(from, identifier)
+  if (version === unknownVersion) return repositories.stage(from, identifier, {}, signal)
   try {
-    return await repositories.stage(from, identifier, { version })
+    return await repositories.stage(from, identifier, { version }, signal)
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
     logger.info('The repository does not have the version of the missing files', { plugin: id, error })
-    return repositories.stage(from, identifier, { installed: version })
+    return repositories.stage(from, identifier, { installed: version }, signal)
   }
 }

@@ -55,7 +55,7 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
     if (path === indexFile || path === signatureFile) headers['cache-control'] = 'no-cache'
     if (known.etag !== undefined) headers['if-none-match'] = known.etag
     if (known.lastModified !== undefined) headers['if-modified-since'] = known.lastModified
-    const time = { clock, time: limits.requestTime, outer: signal }
+    const time = { clock, time: limits.requestTime, outer: [signal] }
     try {
       return await withFetchDeadline(time, path, async (deadline) => {
         const response = await follow(address, headers, path, vouched, deadline)
