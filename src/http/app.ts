@@ -120,6 +120,7 @@ export function createApp({
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
+      if (done !== undefined) await done.finish()
       const recalled = done === undefined ? undefined : await route.recall?.(done.plugin)
       return recalled ?? request.run(requestKey)
     })

@@ -54,7 +54,7 @@ export interface RouteDefinition<Body extends TSchema, Query extends TObject> {
   problems?: readonly ProblemCode[]
   /** Undefined when it has taken the connection over itself. */
   handle(request: RouteRequest<Static<Body>, Static<Query>>): Answer | Promise<Answer> | undefined
-  /** The answer to a command that was done before this start; undefined to do it again. */
+  /** The answer to a command that was done before; undefined to do it again. */
   recall?(plugin: string): Promise<Answer | undefined>
 }
 

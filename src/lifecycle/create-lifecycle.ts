@@ -221,7 +221,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     traffic: () => settings.outside.traffic(),
     recallRequest(requestKey) {
       const plugin = journal.recallRequest(requestKey)
-      return plugin === undefined ? undefined : { plugin }
+      return plugin === undefined ? undefined : { plugin, finish: () => reconciler.now(plugin) }
     },
     subscribe: announcements.subscribe,
     get safeMode() {

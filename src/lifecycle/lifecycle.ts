@@ -177,8 +177,11 @@ export interface Lifecycle {
   refusals(): RefusalCount[]
   /** Bytes that the plugins' connections have carried since the start. */
   traffic(): ConnectionTraffic[]
-  /** Answers the result of a command that a request with this key caused before this start, if any. */
-  recallRequest(requestKey: string): { plugin: string } | undefined
+  /**
+   * The plugin of a command that a request with this key has caused before, if any. `finish` makes up for what the disk refused
+   * of it, and rejects with `storage_full` when it still does.
+   */
+  recallRequest(requestKey: string): { plugin: string; finish(): Promise<void> } | undefined
   /** Listens to all announcements, in order. Returns the way to stop. */
   subscribe(listener: (announcement: Announcement) => void): () => void
   /** Why no plugin is loaded; null in ordinary operation. */

@@ -157,6 +157,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const requestKey = `mqtt ${verb} ${nameOf(transaction)}`
     const known = lifecycle.recallRequest(requestKey)
     if (known === undefined) return carryOut(lifecycle, verb, body, { by: 'mqtt', requestKey })
+    await known.finish()
     return verb === 'uninstall' ? { id: known.plugin, state: 'uninstalled' } : lifecycle.get(known.plugin)
   }
 

@@ -12,8 +12,8 @@ async function startWithDisk(context: TestContext, options: TestHostOptions = {}
   const disk: { full: false | ((operation: FileOperation, path: string) => boolean) } = { full: false }
   const files = failingFileSystem((operation, path) => disk.full !== false && disk.full(operation, path))
   const host = await startHostFor(context, { ...options, files })
-  const post = (path: string, body?: unknown) =>
-    host.request('POST', `/api/plugins/${path}`, body === undefined ? {} : { body })
+  const post = (path: string, body?: unknown, headers: Record<string, string> = {}) =>
+    host.request('POST', `/api/plugins/${path}`, { headers, ...(body === undefined ? {} : { body }) })
   return { host, disk, post }
 }
 
@@ -58,6 +58,36 @@ test('an installation whose files cannot be put in place is written down as one 
   )
   disk.full = false
   assert.equal((await post('install', { fullId: '@fixtures/demo' })).status, 201)
+})
+
+test('an installation whose files could not be put in place is carried out when its request comes again', async (context) => {
+  const { disk, post } = await startWithDisk(context)
+  disk.full = (operation, path) => operation === 'rename' && path.endsWith('fixtures--demo')
+  const install = () => post('install', { fullId: '@fixtures/demo' }, { 'idempotency-key': 'once' })
+  assert.equal((await install()).status, 507)
+  disk.full = false
+  const again = await install()
+  assert.deepEqual([again.status, again.body.state], [201, 'installed'])
+})
+
+test('a request that comes again after its load could not be written down is answered when the plugin has been loaded', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/demo' })
+  let appends = 0
+  disk.full = (operation, path) => {
+    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
+    appends += 1
+    return appends > 1
+  }
+  const toggle = () => post('demo/toggle', undefined, { 'idempotency-key': 'once' })
+  assert.equal((await toggle()).status, 507)
+  assert.equal((await toggle()).status, 507)
+  disk.full = false
+  const again = await toggle()
+  assert.deepEqual([again.status, again.body.enabled, again.body.state], [200, true, 'running'])
+  const { events } = (await host.request('GET', '/api/plugins/demo/history')).body
+  const switches = events.filter(({ type }: { type: string }) => type === 'PluginEnabled')
+  assert.equal(switches.length, 1)
 })
 
 test('a load whose outcome cannot be written down does not run, and can be repeated', async (context) => {

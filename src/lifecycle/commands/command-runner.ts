@@ -87,10 +87,15 @@ export function createCommandRunner(
       context.mutex.run(id, async () => {
         takeTurn?.()
         requireOwnership(id)
-        if (isDone(command)) return outcome()
+        const isRepeated = isDone(command)
         loads.takeInterruption(id)
-        requireRunning()
+        if (!isRepeated) requireRunning()
         try {
+          if (isRepeated) {
+            // Its facts are there, but what follows from them may have been refused by the disk.
+            await reconciler.finish(id)
+            return outcome()
+          }
           for (let tries = 1; tries === 1 || !isDone(command); tries += 1) {
             const present = snapshotOfPlugin(context, id)
             // What came of the load that the command has ended is no change by somebody else.

@@ -1,6 +1,7 @@
 import { messageOf, Problem } from '../../base/problem.ts'
 import { writing } from '../../base/files/storage-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
+import { stateOf } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles, StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { isNewer } from '../../repository/versions.ts'
@@ -131,6 +132,13 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
     logger.warn('Fetched documents of a plugin again: they were missing', { plugin: id, files })
   }
 
+  /** Of an update that has been loaded: why the version before is back, if it is. */
+  async function endOfTrial(id: string): Promise<FailedUpdate | undefined> {
+    const { version, error } = snapshotOfPlugin(context, id).context
+    const hasReturned = await rollbacks.returnFromTrial(id)
+    return error !== null && hasReturned ? failedUpdate(version ?? '', error) : undefined
+  }
+
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
     if (purge.includes('kv')) await writing(() => stores.remove(id))
     if (purge.includes('files')) await directory.remove(identifierOf(id))
@@ -173,7 +181,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         } catch (error) {
           const code = error instanceof Problem ? error.code : 'internal'
           const data = { error: pluginError(context, code, messageOf(error)) }
-          await journal.append([{ type: 'PluginInstallFailed', plugin: id, data }], by, requestKey)
+          // Without the key of the request: nothing was done, so one that comes again is to be carried out.
+          await journal.append([{ type: 'PluginInstallFailed', plugin: id, data }], by)
           throw error
         }
         const installed = releaseData(staged)
@@ -207,7 +216,11 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         if (staged.manifest.version === before.version && same) {
           await confirmVersion(id, staged.indexVersion, by, requestKey)
           await replaceUnreadable(id, staged, by)
-          return undefined
+          const { enabled, error } = snapshotOfPlugin(context, id).context
+          // The disk may have refused what follows from an update before this one.
+          if (enabled && error === null && stateOf(snapshotOfPlugin(context, id)) !== 'running')
+            await loadIfEnabled(id, 'update', by)
+          return await endOfTrial(id)
         }
         shown.requireNoMore(id, staged.manifest)
         await requireDependencies(id, staged.manifest)
@@ -246,9 +259,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         warnOfManifest(logger, id, staged.manifest)
         await directory.prune(identifierOf(id), snapshotOfPlugin(context, id).context.kept)
         await loadIfEnabled(id, 'update', by)
-        const { error } = snapshotOfPlugin(context, id).context
-        const hasReturned = await rollbacks.returnFromTrial(id)
-        return error !== null && hasReturned ? failedUpdate(now, error) : undefined
+        return await endOfTrial(id)
       } finally {
         await staged.discard()
       }

@@ -21,6 +21,10 @@ const longestLoadDelay = 5 * 60_000
 export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
   later(id: string): void
+  /** Finishes at once what would be finished later; rejects when it still cannot be written down. */
+  now(id: string): Promise<void>
+  /** The same under the plugin's mutex. */
+  finish(id: string): Promise<void>
   /** Nothing is done from now on. */
   stop(): void
 }
@@ -109,6 +113,13 @@ export function createReconciler(
 
   return {
     later,
+    async now(id) {
+      // What somebody is at just now is not left undone, but waited for.
+      if (isUnfinished(id)) await snapshots.include(() => mutex.run(id, () => finish(id)))
+    },
+    async finish(id) {
+      await finish(id)
+    },
     stop() {
       stopped = true
       stopListening()

@@ -31,7 +31,8 @@ async function start(context: TestContext) {
     ...{ files, clock, logger, limits: generousTime, settings: { isolation: 'dedicated' } },
     plugins: [version(1, '')],
   })
-  const post = (path: string, body: object) => host.request('POST', `/api/plugins/${path}`, { body })
+  const post = (path: string, body: object, headers: Record<string, string> = {}) =>
+    host.request('POST', `/api/plugins/${path}`, { body, headers })
   await post('install', { fullId: '@fixtures/x' })
   await post('x/config', { config: { a: 1 } })
   await post('x/toggle', { enabled: true })
@@ -66,6 +67,35 @@ test('a crash in a trial that can be written down only later is followed by the 
   void host.request('PUT', '/api/plugins/x/controls/go', { body: { value: 1 } }).catch(() => undefined)
   await says('The crash of a plugin could not be written down')
   await isBack()
+})
+
+for (const { refusedAfter, name } of [
+  { refusedAfter: 'PluginUpdated', name: 'loaded' },
+  { refusedAfter: 'PluginLoadFailed', name: 'taken back' },
+]) {
+  test(`an update that could not be ${name}, and is asked for again, is answered with what comes of it`, async (context) => {
+    const { host, disk, post, refuseAfter } = await start(context)
+    await host.publish([version(2, 'p:onInit(function() error("no") end)')])
+    refuseAfter(refusedAfter, isJournal)
+    assert.equal((await post('x/update', {})).body.code, 'storage_full')
+    disk.refuses = undefined
+    const { status, body } = await post('x/update', {})
+    assert.deepEqual(
+      [status, body.version, body.state, body.failedUpdate?.version, body.failedUpdate?.code],
+      [200, '1.0.0', 'running', '2.0.0', 'lua_error'],
+    )
+  })
+}
+
+test('an update that could not be loaded, and whose request comes again, is answered when the version before is back', async (context) => {
+  const { host, disk, post, refuseAfter } = await start(context)
+  await host.publish([version(2, 'p:onInit(function() error("no") end)')])
+  refuseAfter('PluginUpdated', isJournal)
+  const update = () => post('x/update', {}, { 'idempotency-key': 'once' })
+  assert.equal((await update()).body.code, 'storage_full')
+  disk.refuses = undefined
+  const { status, body } = await update()
+  assert.deepEqual([status, body.version, body.state], [200, '1.0.0', 'running'])
 })
 
 test('a return that cannot be written down is made up for', async (context) => {
