@@ -85,7 +85,10 @@ export interface EndFacts {
   stopping(failed: boolean): Promise<void>
   /** The same. */
   stopped(): Promise<void>
-  /** Both, unless they were said: of a start that was written down, and that somebody has ended while it waited for room. */
+  /**
+   * Both, unless they were said: of a start that was written down, and that somebody has ended while it waited for room, or the
+   * disk has refused.
+   */
   interrupted(): Promise<void>
 }
 

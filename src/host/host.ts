@@ -109,6 +109,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   const scope = createScope()
   scope.add(() => tls?.close())
   let failed = false
+  let isRefusedByDisk = false
   try {
     const { files, isMoved, release } = await takeDirectory(directory, system, logger)
     let started = false
@@ -211,7 +212,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     projection.follow()
     // In a fleet the host's own life is told by its session.
     const end = member === undefined ? createEndFacts({ journal, lifecycle, logger }) : noEndFacts
-    scope.add(() => (interrupt?.aborted === true ? end.interrupted() : undefined))
+    // Safe mode is for plugins that keep the host from its start: what the disk refuses before any is loaded is none of theirs.
+    scope.add(() => (interrupt?.aborted === true || isRefusedByDisk ? end.interrupted() : undefined))
     if (member === undefined)
       await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
     const isEdited = await lifecycle.prepare(file, patiently)
@@ -288,6 +290,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
     const reason = storageFaultAt(error)
+    isRefusedByDisk = reason !== undefined
     await scope.close().catch((closing: unknown) => logger.error('Closing failed', { error: closing }))
     if (reason === undefined || error instanceof StartError) throw error
     throw new StartError(`The host cannot start in ${directory}: ${reason}`, { cause: error })

@@ -76,6 +76,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     // What the file system refuses is told with what to do about it.
     throw storageFaultAt(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
   })
+  await pluginDirectory.requireReadable()
   if (journal.first > 1) {
     logger.info('Older events have been moved away; the journal here begins later', {
       first: journal.first,

@@ -176,6 +176,8 @@ export interface PluginDirectory {
   prune(plugin: PluginIdentifier, releases: readonly KeptFiles[]): Promise<void>
   /** Removes the plugin's directory and its kept versions. */
   remove(plugin: PluginIdentifier): Promise<void>
+  /** Throws `storage_full` where the folders that `recover` goes through cannot be read. Changes nothing. */
+  requireReadable(): Promise<void>
   /** Finishes or undoes what a crash left: half-swapped directories, staging leftovers. */
   recover(): Promise<void>
 }

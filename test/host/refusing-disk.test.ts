@@ -8,7 +8,7 @@ import { until } from '../helpers/until.ts'
 import { type DiskError, failingFileSystem } from '../helpers/failing-file-system.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
-import { openTestHost, startHostFor, startTestHost } from '../helpers/test-host.ts'
+import { installAndStart, openTestHost, startHostFor, startTestHost } from '../helpers/test-host.ts'
 
 const cases: [DiskError, RegExp][] = [
   ['ENOSPC', /^the journal cannot be written: The disk of the data directory is full; free some space/],
@@ -96,6 +96,32 @@ for (const [name, call] of [
     })
   })
 }
+
+test('a folder of the plugins that is another user’s, and is given back after many tries, costs nobody their plugins', async (context) => {
+  const host = await startHostFor(context, {})
+  await installAndStart(host, 'hello')
+  await host.host.close()
+  const journal = () => readFile(join(host.directory, '.host.journal'), 'utf8')
+  const before = await journal()
+  const start = async (call: 'readdir' | 'rm', place: string) => {
+    const refusing = async (...given: unknown[]): Promise<unknown> => {
+      if (String(given[0]).endsWith(place))
+        throw Object.assign(new Error(`EACCES: permission denied, ${call} '${String(given[0])}'`), {
+          code: 'EACCES',
+        })
+      return Reflect.apply(systemFileSystem[call], systemFileSystem, given) as unknown
+    }
+    const files = { ...systemFileSystem, [call]: refusing }
+    await assert.rejects(openTestHost(host.directory, host.repository, { files }), { name: 'StartError' })
+  }
+  for (const place of ['.swap', '.previous', '.older']) await start('readdir', place)
+  assert.equal(await journal(), before)
+  // What is in the way only when it is removed is met later.
+  for (let tries = 0; tries < 4; tries += 1) await start('rm', '.staging')
+  const again = await host.restart()
+  assert.equal(again.host.lifecycle.safeMode, null)
+  assert.equal((await again.request('GET', '/api/plugins/hello')).body.state, 'running')
+})
 
 for (const name of ['plugins', '.kv']) {
   test(`a file in the place of a folder of the data directory (${name}) ends the start with its path and what to do`, async (context) => {

@@ -26,6 +26,7 @@ import {
   recoverSwaps,
   removePlugin,
   replacedPlugins,
+  requireReadable,
   settleSwap,
   swapIn,
 } from './plugin-swap.ts'
@@ -232,6 +233,7 @@ export function createPluginDirectory(options: {
     contents: async (plugin) => (await contentsIn(folderOf(plugin), plugin)).contents,
     replaced: () => replacedPlugins(places),
     remove: (plugin) => removePlugin(places, plugin),
+    requireReadable: () => requireReadable(places),
     recover: () => recoverSwaps(places, logger),
   }
 }

@@ -227,6 +227,14 @@ export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Pr
   })
 }
 
+/** Throws `storage_full` where `recoverSwaps` could not read what is there. Changes nothing. */
+export function requireReadable(places: PluginPlaces): Promise<void> {
+  const { files, swap, previous, older } = places
+  return writing(async () => {
+    for (const path of [swap, previous, older]) await readNames(files, path)
+  })
+}
+
 /** Only for the start: nothing may be fetched at the same time. */
 export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promise<void> {
   await writing(async () => {
