@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile } from 'node:fs/promises'
+import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
@@ -142,6 +142,20 @@ test('a load whose outcome could not be written down is made up for when there i
       ['PluginLoaded', 'supervisor'],
     ],
   )
+})
+
+test('a plugin whose missing files do not fit on the disk is loaded when there is room, without a command', async (context) => {
+  const { clock, logger, goOn, says } = holdReconciler()
+  const { host, disk, post } = await startWithDisk(context, { clock, logger })
+  await installAndStart(host, 'demo')
+  await rm(join(host.directory, 'plugins', 'fixtures--demo'), { recursive: true })
+  disk.full = (operation, path) => operation === 'writeFile' && path.includes('.staging')
+  const { status, body } = await post('demo/reload')
+  assert.deepEqual([status, body.state, body.error.code], [200, 'failed', 'storage_full'])
+  disk.full = false
+  goOn()
+  await says('What had been left undone for a plugin is done')
+  assert.equal((await host.request('GET', '/api/plugins/demo')).body.state, 'running')
 })
 
 test('a snapshot that cannot be written is no loss: the journal has the change, and readyz says what is wrong', async (context) => {

@@ -1,8 +1,8 @@
 import { systemErrorCode } from '../problem.ts'
 
-/** Too many open files, of this process or of all; no memory, or no more threads; a disk that fails, or was taken away. */
+/** Too many open files, of this process or of all; no memory, or no more threads; a disk that fails, is full, or was taken away. */
 const faults: ReadonlySet<string | undefined> = new Set([
-  ...['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ESTALE'],
+  ...['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EIO', 'ENOSPC', 'EDQUOT', 'ESTALE'],
   // Of Node: a worker thread could not be set up.
   'ERR_WORKER_INIT_FAILED',
 ])

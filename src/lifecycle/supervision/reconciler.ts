@@ -15,7 +15,7 @@ const longestLoadDelay = 5 * 60_000
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
  * state from which commands start, and one that should run is loaded. One that could not be, because the machine was short of
- * files or threads, or its disk failed, is loaded when that is over, and a manifest that could not be read for that is read. Nobody
+ * files or threads, or its disk failed or was full, is loaded when that is over, and a manifest that could not be read for that is read. Nobody
  * has to ask for it.
  */
 export interface Reconciler {
