@@ -34,6 +34,8 @@ export interface LifecycleContext {
    * nobody reads them again for that.
    */
   readAtStart: Map<string, InstalledFiles | undefined>
+  /** Plugins whose files may not be those of the journal, as the disk has refused to put them in place. */
+  unmatched: Set<string>
   stores: KeyValueStores
   retained: RetainedTopics
   purges: PendingPurges

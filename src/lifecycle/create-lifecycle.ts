@@ -152,6 +152,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     effects,
     directory: settings.pluginDirectory,
     readAtStart: new Map(),
+    unmatched: new Set(),
     stores,
     retained,
     purges: createPendingPurges(settings),

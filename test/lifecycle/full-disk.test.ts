@@ -158,6 +158,37 @@ test('a plugin whose missing files do not fit on the disk is loaded when there i
   assert.equal((await host.request('GET', '/api/plugins/demo')).body.state, 'running')
 })
 
+for (const { path, renames } of [
+  // Neither the way forward nor the way back: the disk fails in the middle of it.
+  { path: 'x/update', renames: 2 },
+  { path: 'x/rollback', renames: 0 },
+]) {
+  test(`the files of a plugin that is switched off are those of its version, some time after the disk refused ${path}`, async (context) => {
+    const { clock, logger, goOn, says } = holdReconciler()
+    const version = (number: number) => [{ id: 'x', version: `${number}.0.0`, lua: 'Plugin:new("x")' }]
+    const { host, disk, post } = await startWithDisk(context, { clock, logger, plugins: version(1) })
+    await post('install', { fullId: '@fixtures/x' })
+    await host.publish(version(2))
+    await post('x/update', {})
+    await host.publish(version(3))
+    let count = 0
+    disk.full = (operation) => {
+      if (operation === 'rename') count += 1
+      return operation === 'rename' && count > renames
+    }
+    assert.equal((await post(path, {})).status, 507)
+    const inFolder = async (): Promise<string> =>
+      JSON.parse(await readFile(join(host.directory, 'plugins', 'fixtures--x', 'plugin.json'), 'utf8'))
+        .version
+    const shown = (await host.request('GET', '/api/plugins/x')).body.version
+    assert.notEqual(await inFolder(), shown)
+    disk.full = false
+    goOn()
+    await says('What had been left undone for a plugin is done')
+    assert.equal(await inFolder(), shown)
+  })
+}
+
 test('a snapshot that cannot be written is no loss: the journal has the change, and readyz says what is wrong', async (context) => {
   const { host, disk, post } = await startWithDisk(context)
   await post('install', { fullId: '@fixtures/hello' })

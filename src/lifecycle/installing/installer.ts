@@ -226,6 +226,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         await requireDependencies(id, staged.manifest)
         await sharedFiles?.put(staged.contents.values())
         await unloadIfRunning(id, 'update', by)
+        context.unmatched.add(id)
         try {
           await staged.swapIn()
         } catch (error) {
@@ -242,8 +243,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
         try {
           await journal.append([fact], by, requestKey)
+          context.unmatched.delete(id)
         } catch (error) {
-          // The journal says the old version, so the old version it is; at the next load, if not now.
+          // The journal says the old version, so the old version it is; later, if not now.
           await staged
             .undo()
             .catch((failed: unknown) =>

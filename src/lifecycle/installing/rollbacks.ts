@@ -51,7 +51,9 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
     const command = { type: 'rollback', ...asked, ...leavingSecrets(context, id) } as const
     await journal.append(decide(snapshot, command), by, requestKey)
     const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
+    context.unmatched.add(id)
     await directory.restore(identifierOf(id), { version: back ?? '', integrity })
+    context.unmatched.delete(id)
     await directory.prune(identifierOf(id), kept)
     await manifests.refresh(id)
   }

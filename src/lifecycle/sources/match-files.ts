@@ -34,6 +34,18 @@ export async function matchFilesToJournal(
   id: string,
   ahead?: FilesAhead,
 ): Promise<MatchedFiles> {
+  // Until it is through.
+  context.unmatched.add(id)
+  const matched = await match(context, id, ahead)
+  context.unmatched.delete(id)
+  return matched
+}
+
+async function match(
+  context: LifecycleContext,
+  id: string,
+  ahead: FilesAhead | undefined,
+): Promise<MatchedFiles> {
   const { directory, effects, manifests } = context
   const identifier = identifierOf(id)
   const wanted = snapshotOfPlugin(context, id).context

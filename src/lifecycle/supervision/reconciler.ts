@@ -1,9 +1,10 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
+import { matchFilesToJournal } from '../sources/match-files.ts'
 import { loadAutomatically } from './automatic-load.ts'
 
 /** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
@@ -14,7 +15,7 @@ const longestLoadDelay = 5 * 60_000
 
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
- * state from which commands start, and one that should run is loaded. One that could not be, because the machine was short of
+ * state from which commands start, one whose files are not those of the journal gets those, and one that should run is loaded. One that could not be, because the machine was short of
  * files or threads, or its disk failed or was full, is loaded when that is over, and a manifest that could not be read for that is read. Nobody
  * has to ask for it.
  */
@@ -33,7 +34,7 @@ export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
 ): Reconciler {
-  const { clock, effects, journal, logger, manifests, mutex, ownership } = context
+  const { clock, effects, journal, logger, manifests, mutex, ownership, unmatched } = context
   const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
   let stopped = false
@@ -68,8 +69,11 @@ export function createReconciler(
   }
 
   function isUnfinished(id: string): boolean {
-    return isHalfWay(id) || (ownership.owns(id) && manifests.isUnread(id))
+    return isHalfWay(id) || (ownership.owns(id) && (manifests.isUnread(id) || hasOtherFiles(id)))
   }
+
+  const hasOtherFiles = (id: string): boolean =>
+    unmatched.has(id) && isInstalled(stateOf(snapshotOfPlugin(context, id)))
 
   function schedule(id: string, delay: number): void {
     if (!stopped && !waiting.has(id)) waiting.set(id, delay, () => void attempt(id, delay))
@@ -105,6 +109,7 @@ export function createReconciler(
   async function finish(id: string): Promise<boolean> {
     if (stopped || !isUnfinished(id)) return false
     await loader.settle(id)
+    if (hasOtherFiles(id)) await matchFilesToJournal(context, id)
     // What is written down only now may be a crash in the trial of an update.
     if ((await installer.returnFromTrial(id)) || !isHalfWay(id)) return true
     await loadAutomatically(context, { loader, installer }, id, 'left undone before')

@@ -103,7 +103,8 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
         context.readAtStart.clear()
         await sandbox.expect(0)
       } else await loadAll({ by: 'startup', reason: 'startup' })
-      for (const id of installedIds()) if (manifests.isUnread(id)) reconciler.later(id)
+      for (const id of installedIds())
+        if (manifests.isUnread(id) || context.unmatched.has(id)) reconciler.later(id)
       stores.started()
     },
     loadAll,
