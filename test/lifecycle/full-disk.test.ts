@@ -18,6 +18,18 @@ async function startWithDisk(context: TestContext, options: TestHostOptions = {}
 }
 
 const writes: ReadonlySet<FileOperation> = new Set(['write', 'writeFile', 'datasync', 'sync'])
+/** Refuses what the journal appends, from the append with this number on (from 1), up to `last`. */
+function refuseAppendsFrom(first: number, last = Infinity) {
+  let appends = 0
+  return (operation: FileOperation, path: string): boolean => {
+    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
+    appends += 1
+    return appends >= first && appends <= last
+  }
+}
+
+const refuseAppend = (which: number) => refuseAppendsFrom(which, which)
+
 const anyWrite = (operation: FileOperation): boolean => writes.has(operation)
 
 test('on a full disk a command is refused with 507 and changes nothing, reading goes on, and later it works', async (context) => {
@@ -73,12 +85,7 @@ test('an installation whose files could not be put in place is carried out when 
 test('a request that comes again after its load could not be written down is answered when the plugin has been loaded', async (context) => {
   const { host, disk, post } = await startWithDisk(context)
   await post('install', { fullId: '@fixtures/demo' })
-  let appends = 0
-  disk.full = (operation, path) => {
-    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
-    appends += 1
-    return appends > 1
-  }
+  disk.full = refuseAppendsFrom(2)
   const toggle = () => post('demo/toggle', undefined, { 'idempotency-key': 'once' })
   assert.equal((await toggle()).status, 507)
   assert.equal((await toggle()).status, 507)
@@ -93,12 +100,7 @@ test('a request that comes again after its load could not be written down is ans
 test('a load whose outcome cannot be written down does not run, and can be repeated', async (context) => {
   const { host, disk, post } = await startWithDisk(context)
   await post('install', { fullId: '@fixtures/demo' })
-  let appends = 0
-  disk.full = (operation, path) => {
-    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
-    appends += 1
-    return appends === 2
-  }
+  disk.full = refuseAppend(2)
   const refused = await post('demo/toggle', { enabled: true })
   assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
   const { enabled, resources } = (await host.request('GET', '/api/plugins/demo')).body
@@ -188,6 +190,19 @@ for (const { path, renames } of [
     assert.equal(await inFolder(), shown)
   })
 }
+
+test('a plugin that had failed, and whose update the disk did not let load, is not said to wait for the end of safe mode alone', async (context) => {
+  const { host, disk, post } = await startWithDisk(context, {
+    plugins: [{ id: 'x', lua: 'error("of the first")' }],
+  })
+  await installAndStart(host, 'x')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: 'Plugin:new("x")' }])
+  disk.full = refuseAppend(2)
+  assert.equal((await post('x/update', {})).status, 507)
+  const { state, version, error } = (await host.request('GET', '/api/plugins/x')).body
+  assert.deepEqual([state, version, error.code], ['failed', '2.0.0', 'not_loaded'])
+  assert.match(error.message, /^Version 2\.0\.0 has not been loaded yet: .* its disk /)
+})
 
 test('a snapshot that cannot be written is no loss: the journal has the change, and readyz says what is wrong', async (context) => {
   const { host, disk, post } = await startWithDisk(context)

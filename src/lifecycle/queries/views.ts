@@ -55,11 +55,11 @@ export function statusView(
   }
 }
 
-/** Files have taken the place of those that failed, and nothing has been loaded since: the host is in safe mode. */
+/** Files have taken the place of those that failed, and nothing has been loaded since: in safe mode, or as the disk refused. */
 function untried({ value, context }: Pick<PluginSnapshot, 'value' | 'context'>): PluginError | null {
   const { version, updatedAt } = context
   if (value !== 'failed') return null
-  const message = `Version ${version} has not been loaded yet: nothing is while the host is in safe mode. It is loaded when that is left, or when you reload it.`
+  const message = `Version ${version} has not been loaded yet: the host is in safe mode, or its disk refused what was to be written down for that. It is loaded when that is over, or when you reload it.`
   return { code: 'not_loaded', message, at: updatedAt ?? '' }
 }
 
