@@ -1,3 +1,4 @@
+import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
@@ -48,8 +49,14 @@ export function createSupervisor(
     const snapshot = snapshotOfPlugin(context, id)
     const { restart, crashes, trial } = snapshot.context
     const state = stateOf(snapshot)
-    const schedule = (delay: number, task: () => Promise<void>, failure: string): void =>
-      timers.set(id, delay, () => void quietly(id, failure, task))
+    const schedule = (delay: number, task: () => Promise<void>, failure: string, attempt = 0): void =>
+      timers.set(id, delay, () => {
+        void quietly(id, failure, task).then((isDone) => {
+          // No fact has come of it, so none brings it about again.
+          if (!isDone && !stopped && !timers.has(id))
+            schedule(diskRetryDelay(attempt), task, failure, attempt + 1)
+        })
+      })
     if (state === 'failed' && restart !== null) {
       schedule(restart.delay, () => startAgain(id), 'A plugin could not be restarted')
     } else if (state === 'running' && (crashes > 0 || trial !== null)) {
@@ -58,16 +65,18 @@ export function createSupervisor(
     }
   }
 
-  /** Under the plugin's mutex, with the snapshot written afterwards. */
-  async function quietly(id: string, failure: string, task: () => Promise<void>): Promise<void> {
+  /** Under the plugin's mutex, with the snapshot written afterwards. Answers whether it could be done. */
+  async function quietly(id: string, failure: string, task: () => Promise<void>): Promise<boolean> {
     try {
       await mutex.run(id, async () => {
         if (ownership.owns(id)) await task()
       })
       await snapshots.flush()
+      return true
     } catch (error) {
       logger.error(failure, { plugin: id, error })
       reconciler.later(id)
+      return false
     }
   }
 
@@ -85,8 +94,8 @@ export function createSupervisor(
   }
 
   return {
-    recover: (id) =>
-      quietly(id, 'The crash of a plugin could not be written down', async () => {
+    async recover(id) {
+      await quietly(id, 'The crash of a plugin could not be written down', async () => {
         await loader.settle(id)
         const { restart, crashes, error } = snapshotOfPlugin(context, id).context
         if (stopped || (await installer.returnFromTrial(id))) return
@@ -97,7 +106,8 @@ export function createSupervisor(
             error: error?.message,
           })
         }
-      }),
+      })
+    },
     stop() {
       stopped = true
       stopListening()

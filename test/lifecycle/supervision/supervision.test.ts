@@ -13,7 +13,9 @@ import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-polic
 import { orderlyTime } from '../../../src/lifecycle/supervision/startup.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
+import { holdReconciler } from '../../helpers/held-reconciler.ts'
 import {
   command,
   logMessages,
@@ -108,6 +110,52 @@ test('a run that is long enough makes the crash budget whole again', async (cont
   crash(host, 'x')
   await stable
   assert.equal((await plugin(host, 'x')).crashes, 0)
+})
+
+/** A host with a disk that refuses what the journal writes after a fact, until that was told. */
+async function startOnDisk(context: TestContext, restartPolicy: RestartPolicy) {
+  const disk = { refuses: false }
+  const files = failingFileSystem(
+    (operation, path) => disk.refuses && operation === 'datasync' && path.endsWith('.host.journal'),
+  )
+  const { clock, logger, goOn, says } = holdReconciler()
+  const plugins = [{ id: 'x', lua: lua('x', bomb) }]
+  const host = await start(context, { files, clock, logger, plugins, restartPolicy })
+  const refuseAfter = (type: string): void => {
+    const stop = host.host.lifecycle.subscribe((announcement) => {
+      if (announcement.kind !== 'lifecycle' || announcement.event.type !== type) return
+      stop()
+      disk.refuses = true
+    })
+  }
+  /** Once it was told there is room, and what was refused becomes a fact. */
+  const madeUpFor = async (failure: string, type: string): Promise<void> => {
+    await says(failure)
+    disk.refuses = false
+    const fact = nextFact(host, type)
+    goOn()
+    await fact
+  }
+  return { host, refuseAfter, madeUpFor }
+}
+
+test('a restart after a crash that the disk refuses is made up for when there is room, without a command', async (context) => {
+  const { host, refuseAfter, madeUpFor } = await startOnDisk(context, hasty)
+  await running(host, 'x')
+  refuseAfter('PluginCrashed')
+  crash(host, 'x')
+  await madeUpFor('A plugin could not be restarted', 'PluginLoaded')
+  assert.equal((await plugin(host, 'x')).state, 'running')
+})
+
+test('the end of a trial that the disk refuses is written down when there is room', async (context) => {
+  const { host, refuseAfter, madeUpFor } = await startOnDisk(context, { ...hasty, stableAfter: 5 })
+  await running(host, 'x')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', '') }])
+  refuseAfter('PluginLoaded')
+  await host.request('POST', '/api/plugins/x/update', { body: {} })
+  await madeUpFor('A stable run could not be written down', 'PluginStabilized')
+  assert.equal((await plugin(host, 'x')).trial, null)
 })
 
 test('an update that crashes in its trial goes back to the version and the config before, after a restart too', async (context) => {
