@@ -47,6 +47,8 @@ export interface Loader {
   settle(id: string): Promise<void>
   /** Whether its last load failed for what has nothing to do with it: the machine was short of something, say. */
   isHeldUp(id: string): boolean
+  /** The same of a load that could not even be written down. */
+  holdUp(id: string): void
   /** Remembers why a plugin ended, for `settle` to write down. */
   recordCrash(id: string, error: PluginError): void
 }
@@ -256,6 +258,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     },
     settle,
     isHeldUp: (id) => heldUp.has(id),
+    holdUp: (id) => void heldUp.add(id),
     recordCrash(id, error) {
       const now = context.clock.monotonic()
       crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })

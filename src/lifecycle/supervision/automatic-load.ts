@@ -1,3 +1,4 @@
+import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
@@ -17,8 +18,13 @@ export async function loadAutomatically(
   by: Origin = 'supervisor',
 ): Promise<void> {
   const snapshot = snapshotOfPlugin(context, id)
-  if (stateOf(snapshot) !== 'loading')
-    await context.journal.append(decide(snapshot, { type: 'load', reason, automatic: true }), by)
+  if (stateOf(snapshot) !== 'loading') {
+    const facts = decide(snapshot, { type: 'load', reason, automatic: true })
+    await context.journal.append(facts, by).catch((error: unknown) => {
+      if (isMachineFault(error)) loader.holdUp(id)
+      throw error
+    })
+  }
   await loader.finishLoading(id, by)
   await installer.returnFromTrial(id)
 }

@@ -20,6 +20,7 @@ import {
   command,
   logMessages,
   nextFact,
+  openTestHost,
   startHostFor,
   type TestHost,
   type TestHostOptions,
@@ -156,6 +157,26 @@ test('the end of a trial that the disk refuses is written down when there is roo
   await host.request('POST', '/api/plugins/x/update', { body: {} })
   await madeUpFor('A stable run could not be written down', 'PluginStabilized')
   assert.equal((await plugin(host, 'x')).trial, null)
+})
+
+test('a plugin that had failed before, and whose load at the start the disk refuses, is loaded when there is room', async (context) => {
+  const host = await start(context, { plugins: [{ id: 'x', lua: lua('x', 'error("always")') }] })
+  await running(host, 'x')
+  await host.host.close()
+  let appends = 0
+  const files = failingFileSystem((operation, path) => {
+    if (operation !== 'datasync' || !path.endsWith('.host.journal')) return false
+    appends += 1
+    // The one after that of the host's own start.
+    return appends === 2
+  })
+  const { clock, logger, goOn, says } = holdReconciler()
+  const again = await openTestHost(host.directory, host.repository, { files, clock, logger })
+  context.after(() => again.host.close())
+  const failed = nextFact(again, 'PluginLoadFailed')
+  await says('A plugin could not be started')
+  goOn()
+  assert.equal((await failed).by, 'supervisor')
 })
 
 test('an update that crashes in its trial goes back to the version and the config before, after a restart too', async (context) => {
