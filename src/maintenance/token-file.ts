@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { createFile, type FileSystem } from '../base/files/file-system.ts'
 import { makePrivateDirectory, privateFileMode } from '../base/files/private-files.ts'
+import { unwritable } from '../base/files/storage-fault.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
 /** Random bytes of a token: more than anybody can guess. */
@@ -38,6 +39,6 @@ function explained(error: unknown, path: string): unknown {
     )
   }
   if (code === undefined) return error
-  if (code !== 'ENOENT') return new Error(`${path} cannot be written (${code}).`, { cause: error })
+  if (code !== 'ENOENT') return unwritable(path, error)
   return new Error(`The folder of ${path} is not there; make it first.`, { cause: error })
 }

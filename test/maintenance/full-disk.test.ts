@@ -73,7 +73,7 @@ test('a repair on a disk that is full says what to do, and leaves no half copy i
   assert.deepEqual(stdout.trim().split('\n').sort(), names.slice(1))
 })
 
-test('a key and a token that a full disk does not take say which file that is, and leave none', async (context) => {
+test('a key and a token that a full disk does not take say which file that is, and what to do, and leave none', async (context) => {
   const small = await temporaryDirectory(context)
   const refused = await run('unshare', ['-rm', 'mount', '-t', 'tmpfs', 'tmpfs', small]).catch(String)
   if (typeof refused === 'string') {
@@ -90,7 +90,8 @@ test('a key and a token that a full disk does not take say which file that is, a
   ]) {
     const parts = ['-rm', 'sh', '-c', script, 'sh', small, process.execPath, programPath, ...command]
     const { code, stdout, stderr } = await outcomeOf(parts)
-    assert.deepEqual([code, stdout, stderr], [1, 'full\n', `lupine: ${file} cannot be written (ENOSPC).\n`])
+    const said = `lupine: ${file} cannot be written (ENOSPC): free some space on its disk.\n`
+    assert.deepEqual([code, stdout, stderr], [1, 'full\n', said])
   }
 })
 

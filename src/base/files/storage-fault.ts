@@ -31,6 +31,30 @@ export function storageFault(error: unknown): string | undefined {
   return reasons[systemErrorCode(error) ?? '']
 }
 
+const noRoom = 'free some space on its disk'
+const noRight = 'correct its permissions, or those of its folder, or name another place'
+
+/** What to do about a file that is not of the data directory. */
+const adviceElsewhere: Readonly<Record<string, string>> = {
+  ENOSPC: noRoom,
+  EDQUOT: noRoom,
+  EACCES: noRight,
+  EPERM: noRight,
+  EROFS: 'its file system is read-only, so name another place',
+  EISDIR: 'it is a folder, so name a file',
+  ENOTDIR: 'a file stands where its folder must be, so name another place',
+  EIO: 'its disk reports an error, so check that',
+}
+
+/** One sentence about a file that was named by whoever runs a command, and cannot be written. */
+export function unwritable(path: string, error: unknown): Error {
+  const code = systemErrorCode(error) ?? messageOf(error)
+  const advice = adviceElsewhere[code]
+  return new Error(`${path} cannot be written (${code})${advice === undefined ? '' : `: ${advice}`}.`, {
+    cause: error,
+  })
+}
+
 /** A start meets what somebody has put there; later on such a code says that a plugin's own names do not go together. */
 const reasonsAtStart: Readonly<Record<string, string>> = {
   ENOTDIR: 'Something else is where a folder of the data directory should be; move it away and try again.',
