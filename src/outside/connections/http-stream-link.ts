@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
+import { scheduleDeadline } from '../../base/time/clock.ts'
 import type { HttpRequest } from '../../schema/outside/outside.ts'
 import { createStreamDecoder } from '../http/http-body.ts'
 import { HttpFailure, type OpenAnswer } from '../http/open-answer.ts'
@@ -42,7 +43,7 @@ export function openHttpStream(
   }
 
   const { timeout } = request
-  const deadline = clock.schedule(timeout, () => end({ reason: `timeout after ${timeout} ms` }))
+  const deadline = scheduleDeadline(clock, timeout, () => end({ reason: `timeout after ${timeout} ms` }))
 
   /** In one piece: a server may send it byte by byte, as fast as it can. */
   function read(): void {

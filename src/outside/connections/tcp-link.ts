@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { scheduleDeadline } from '../../base/time/clock.ts'
 import type { TcpTarget } from '../../schema/outside/connection.ts'
 import { addressTimeoutWithin } from '../own-listeners.ts'
 import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
@@ -26,7 +27,7 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, del
   let silent = false
   /** Bytes that came after the plugin has closed it; undefined: it has not. */
   let unwanted: number | undefined
-  const deadline = clock.schedule(timeout, () => {
+  const deadline = scheduleDeadline(clock, timeout, () => {
     failure ??= { reason: `timeout: ${host} does not answer` }
     socket.destroy()
   })

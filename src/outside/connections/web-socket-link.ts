@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { isIP, type Socket } from 'node:net'
 import { WebSocket } from 'ws'
-import type { ScheduledCall } from '../../base/time/clock.ts'
+import { type ScheduledCall, scheduleDeadline } from '../../base/time/clock.ts'
 import {
   connectionMessageLimit,
   connectTimeout,
@@ -78,7 +78,7 @@ export function openWebSocket(
   let pongs = 0
   let countedSince = clock.monotonic()
   // The library's own limit counts from the last byte, and is the socket's, which is made here.
-  const deadline = clock.schedule(connectTimeout, () => giveUp(`timeout: ${host} does not answer`))
+  const deadline = scheduleDeadline(clock, connectTimeout, () => giveUp(`timeout: ${host} does not answer`))
 
   function beat(): void {
     if (target.ping === undefined) return

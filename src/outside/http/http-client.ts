@@ -1,4 +1,4 @@
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
 import { createKeyedSemaphore } from '../../base/semaphore.ts'
 import { bodyLimits, type HttpAnswer, type HttpRequest } from '../../schema/outside/outside.ts'
 import { defaultPluginLimits } from '../../schema/plugin/plugin-limits.ts'
@@ -102,7 +102,7 @@ export function createHttpClient({
     const cancel = (): void => controller.abort()
     cancelled.addEventListener('abort', cancel, { once: true })
     controllers.add(controller)
-    const timer = clock.schedule(request.timeout, () => controller.abort(tooLate))
+    const timer = scheduleDeadline(clock, request.timeout, () => controller.abort(tooLate))
     try {
       return await exchange(plugin, request, controller.signal, connect)
     } catch {

@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
 import type { ModbusRequest } from '../../schema/outside/outside.ts'
 import { addressTimeoutWithin, type OwnListeners } from '../own-listeners.ts'
 import { decodeBody, encodeRequest, ModbusError, splitTelegram } from './modbus-telegram.ts'
@@ -111,7 +111,7 @@ export function createModbusLink({ host, port, clock, own }: ModbusLinkSettings)
           take = undefined
           fail = undefined
         }
-        const timer = clock.schedule(milliseconds, () => {
+        const timer = scheduleDeadline(clock, milliseconds, () => {
           end()
           // What is still trying to connect would send this question much later.
           if (socket?.connecting === true) drop(new ModbusDisconnect(false))

@@ -1,5 +1,5 @@
 import type { Duplex } from 'node:stream'
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type Clock, type ScheduledCall, scheduleDeadline } from '../../base/time/clock.ts'
 import type { ModbusRequest } from '../../schema/outside/outside.ts'
 import type { LateAnswers } from './modbus-late-answers.ts'
 import { ModbusDisconnect, type ModbusLink, ModbusTimeout } from './modbus-link.ts'
@@ -123,7 +123,7 @@ export function createRtuLink<S extends Duplex>({
         function exchange(): void {
           // What comes before the question answers another one, or is said for a second time.
           heard = undefined
-          timer = clock.schedule(milliseconds, () => {
+          timer = scheduleDeadline(clock, milliseconds, () => {
             if (sentQuestion !== undefined) late.expect(request)
             end()
             reject(new ModbusTimeout(`timeout after ${milliseconds} ms`))

@@ -340,6 +340,23 @@ test('the limit holds for the whole request, and ends it', async () => {
   )
 })
 
+test('an answer that has come while the host was paused is heard', async () => {
+  const clock = createManualClock()
+  const asked: Respond = (_seen, response) => {
+    clock.pause(60_000)
+    clock.advance(0)
+    response.end('fine')
+  }
+  await stage(
+    asked,
+    async ({ ask }) => {
+      assert.equal(text(await ask('/', { timeout: 1_500 })), 'fine')
+      assert.equal(clock.waiting, 0)
+    },
+    { clock },
+  )
+})
+
 test('a server that is not there and a broken line are told apart', async () => {
   const gone = await startWebServer(ok)
   await gone.close()

@@ -208,6 +208,23 @@ test('a request that is not answered in time is tried once more', async () => {
   )
 })
 
+test('an answer that has come while the host was paused is heard, and nothing is asked again', async () => {
+  const clock = createManualClock()
+  const asked: Answer = (...seen) => {
+    clock.pause(60_000)
+    clock.advance(0)
+    return countingRegisters(...seen)
+  }
+  await stage(
+    asked,
+    async ({ server, read }) => {
+      assert.deepEqual(await read(9), values(9))
+      assert.equal(server.seen.length, 1)
+    },
+    clock,
+  )
+})
+
 test('after two attempts in vain it is an error, and the next request has a new connection', async () => {
   const clock = createManualClock()
   const silentFirst: Answer = (seen, body, socket) =>

@@ -191,6 +191,16 @@ test('Modbus RTU: a connection that breaks under a question is opened once more 
   assert.deepEqual(await device.answered(device.ask(104)), { ok: true, values: [104] })
 })
 
+test('Modbus RTU: an answer that has come while the host was paused is heard, and nothing is asked again', async (t) => {
+  const device = await serve(t, (answer, socket) => {
+    device.clock.pause(60_000)
+    device.clock.advance(0)
+    socket.write(answer)
+  })
+  assert.deepEqual(await device.answered(device.ask(100)), { ok: true, values: [100] })
+  assert.deepEqual(device.asked, [100])
+})
+
 test('Modbus RTU: a question that waited for its connection in vain is not sent together with the next attempt', async (t) => {
   const sent: Buffer[] = []
   const server = createServer((socket) => {
