@@ -126,6 +126,20 @@ test('§5 a run that takes too long fails with timeout once, and a late answer i
   assert.equal(clock.waiting, 0)
 })
 
+test('§5 an answer that has come while the host was paused is none that takes too long, and silence after that is', () => {
+  const waiting: (() => void)[] = []
+  const { clock, failures, poller } = stage((done) => waiting.push(done), { timeout: 500 })
+  for (const answers of [true, false]) {
+    poller.poll()
+    clock.pause(60_000)
+    clock.advance(0)
+    if (answers) waiting[0]?.()
+    assert.deepEqual([failures, poller.stats().inFlight], [[], !answers])
+  }
+  clock.advance(500)
+  assert.deepEqual(failures, [['timeout', 1]])
+})
+
 test('§5 only the first answer of an attempt counts', () => {
   const { clock, begun, failures, poller } = stage(
     (done, attempt) => {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import type { Clock } from '../../base/time/clock.ts'
+import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import { hookBodyLimit } from '../../schema/outside/hook-limits.ts'
 import { type HookPlaces, tooMany } from './hook-places.ts'
@@ -62,7 +62,7 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
         else if (held > bytesAtOnce) finish(tooMany())
         else if (size > most) finish()
       }
-      const deadline = clock.schedule(bodyTime, () =>
+      const deadline = scheduleDeadline(clock, bodyTime, () =>
         finish(new Problem('body_invalid', `The body did not arrive within ${bodyTime / 1_000} s.`)),
       )
       const end = (): void => finish()

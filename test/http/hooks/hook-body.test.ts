@@ -181,3 +181,15 @@ test('whoever leaves in the midst of a body, or while it waits to be read on, ta
   assert.equal(await outcome(left), 'body_invalid')
   assert.equal(clock.waiting, 0)
 })
+
+test('a body that has come while the host was paused is read, and one that does not come after that is given up', async () => {
+  const clock = createManualClock()
+  const { read, outcome } = readBy(createHookBodies(clock, createHookPlaces(clock)))
+  const [whole, part] = [read('@a/b', requestWith(1)), read('@a/b', requestWith(1))]
+  clock.pause(60_000)
+  clock.advance(0)
+  whole.push(null)
+  assert.equal(await outcome(whole), '1 bytes')
+  clock.advance(60_000)
+  assert.equal(await outcome(part), 'body_invalid')
+})

@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../../../base/time/clock.ts'
+import { type Clock, type ScheduledCall, scheduleDeadline } from '../../../../base/time/clock.ts'
 
 export interface PollerStats<E> {
   /** Started and not stopped. */
@@ -99,7 +99,9 @@ export function createPoller<E>(settings: PollerSettings<E>): Poller<E> {
     run = begun
     tickCount += 1
     lastTick = clock.now()
-    begun.deadline = clock.schedule(settings.timeout, () => finish(begun, { error: settings.timeoutError }))
+    begun.deadline = scheduleDeadline(clock, settings.timeout, () =>
+      finish(begun, { error: settings.timeoutError }),
+    )
     settings.changed()
     attempt(begun)
   }
