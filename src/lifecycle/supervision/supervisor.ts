@@ -1,5 +1,6 @@
 import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
-import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
+import { scheduleDeadline } from '../../base/time/clock.ts'
+import { createKeyedTimers, type KeyedTimers } from '../../base/time/keyed-timers.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Reconciler } from './reconciler.ts'
@@ -36,7 +37,9 @@ export function createSupervisor(
   },
 ): Supervisor {
   const { clock, logger, journal, mutex, ownership } = context
-  const timers = createKeyedTimers(clock)
+  const restarts = createKeyedTimers(clock)
+  // While the process stood still no plugin ran.
+  const runs = createKeyedTimers({ schedule: (...given) => scheduleDeadline(clock, ...given) })
   let stopped = false
 
   const stopListening = journal.subscribe(({ plugin }) => {
@@ -44,24 +47,32 @@ export function createSupervisor(
   })
 
   function arrange(id: string): void {
-    timers.cancel(id)
+    restarts.cancel(id)
+    runs.cancel(id)
     if (stopped || !ownership.owns(id)) return
     const snapshot = snapshotOfPlugin(context, id)
     const { restart, crashes, trial } = snapshot.context
     const state = stateOf(snapshot)
-    const schedule = (delay: number, task: () => Promise<void>, failure: string, attempt = 0): void =>
+    function schedule(
+      timers: KeyedTimers,
+      delay: number,
+      task: () => Promise<void>,
+      failure: string,
+      attempt = 0,
+    ): void {
       timers.set(id, delay, () => {
         void quietly(id, failure, task).then((isDone) => {
           // No fact has come of it, so none brings it about again.
-          if (!isDone && !stopped && !timers.has(id))
-            schedule(diskRetryDelay(attempt), task, failure, attempt + 1)
+          if (!isDone && !stopped && !restarts.has(id) && !runs.has(id))
+            schedule(timers, diskRetryDelay(attempt), task, failure, attempt + 1)
         })
       })
+    }
     if (state === 'failed' && restart !== null) {
-      schedule(restart.delay, () => startAgain(id), 'A plugin could not be restarted')
+      schedule(restarts, restart.delay, () => startAgain(id), 'A plugin could not be restarted')
     } else if (state === 'running' && (crashes > 0 || trial !== null)) {
       const { revision } = snapshot.context
-      schedule(stableAfter, () => stabilize(id, revision), 'A stable run could not be written down')
+      schedule(runs, stableAfter, () => stabilize(id, revision), 'A stable run could not be written down')
     }
   }
 
@@ -111,7 +122,8 @@ export function createSupervisor(
     stop() {
       stopped = true
       stopListening()
-      timers.cancelAll()
+      restarts.cancelAll()
+      runs.cancelAll()
     },
   }
 }

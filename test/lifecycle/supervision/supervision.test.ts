@@ -206,6 +206,40 @@ test('an update that crashes in its trial goes back to the version and the confi
   )
 })
 
+test('an update that hardly ran before its host was paused is still on trial', async (context) => {
+  let paused = 0
+  const ends = new Set<() => void>()
+  const clock: Clock = {
+    ...systemClock,
+    monotonic: () => systemClock.monotonic() + paused,
+    schedule(milliseconds, callback) {
+      if (milliseconds !== hasty.stableAfter) return systemClock.schedule(milliseconds, callback)
+      ends.add(callback)
+      return { cancel: () => void ends.delete(callback) }
+    },
+  }
+  const host = await start(context, {
+    clock,
+    plugins: [{ id: 'x', lua: lua('x', '') }],
+    restartPolicy: hasty,
+  })
+  await running(host, 'x')
+  await host.publish([{ id: 'x', version: '2.0.0', lua: lua('x', bomb) }])
+  await command(host, 'x/update', {})
+  paused = 3_600_000
+  const [end] = ends
+  assert.ok(end !== undefined)
+  ends.delete(end)
+  end()
+  // As a command that waits for what was begun before it.
+  await command(host, 'x/config', { config: { a: 1 } })
+  assert.equal((await plugin(host, 'x')).trial?.from, '1.0.0')
+  const back = nextFact(host, 'PluginLoaded')
+  crash(host, 'x')
+  await back
+  assert.equal((await plugin(host, 'x')).version, '1.0.0')
+})
+
 test('an update that crashes after its trial stays, and is restarted', async (context) => {
   const host = await start(context, {
     plugins: [{ id: 'x', lua: lua('x', '') }],
