@@ -90,6 +90,21 @@ describe('os', () => {
     )
   })
 
+  test('a time that is said to be of summer time is as much earlier as summer time is ahead there', () => {
+    const here = process.env.TZ
+    try {
+      const earlier = ['Europe/Berlin', 'Australia/Lord_Howe', 'Antarctica/Troll', 'UTC'].map((zone) => {
+        process.env.TZ = zone
+        const month = zone.startsWith('Australia') ? 7 : 1
+        const noon = `year = 2026, month = ${month}, day = 15`
+        return evaluate(`return os.time{${noon}} - os.time{${noon}, isdst = true}`)[0]
+      })
+      assert.deepEqual(earlier, [3_600, 1_800, 7_200, 3_600])
+    } finally {
+      process.env.TZ = here
+    }
+  })
+
   test('os.time puts the fields of its table in order', () => {
     assert.deepEqual(
       evaluate(

@@ -26,11 +26,11 @@ const monthNames = [
   ...['July', 'August', 'September', 'October', 'November', 'December'],
 ]
 
-/** Minutes that the zone lies behind UTC in winter: the larger of the two offsets of a year. */
-function standardOffset(year: number): number {
+/** Minutes that the zone lies behind UTC in winter, the larger of the two offsets of a year, and in summer. */
+function offsetsOf(year: number): { winter: number; summer: number } {
   const january = new Date(year, 0, 1).getTimezoneOffset()
   const july = new Date(year, 6, 1).getTimezoneOffset()
-  return Math.max(january, july)
+  return { winter: Math.max(january, july), summer: Math.min(january, july) }
 }
 
 /** `undefined` when the time lies outside what a date can say. */
@@ -51,7 +51,7 @@ export function calendarFields(seconds: number, universal: boolean): CalendarFie
     sec: shifted.getUTCSeconds(),
     wday: shifted.getUTCDay() + 1,
     yday: dayOfYear(shifted) + 1,
-    isdst: !universal && offset < standardOffset(year),
+    isdst: !universal && offset < offsetsOf(year).winter,
   }
 }
 
@@ -67,9 +67,11 @@ export function timeOf(local: LocalTime): number | undefined {
   date.setFullYear(local.year, local.month - 1, local.day)
   date.setHours(local.hour, local.min, local.sec, 0)
   if (Number.isNaN(date.getTime())) return undefined
-  const saving = standardOffset(date.getFullYear()) - date.getTimezoneOffset()
+  const { winter, summer } = offsetsOf(date.getFullYear())
+  const saving = winter - date.getTimezoneOffset()
   const seconds = date.getTime() / 1000
-  if (local.isdst === true && saving <= 0) return seconds - 3600
+  // An hour where there is no summer time, as in C.
+  if (local.isdst === true && saving <= 0) return seconds - (winter - summer || 60) * 60
   if (local.isdst === false && saving > 0) return seconds + saving * 60
   return seconds
 }
