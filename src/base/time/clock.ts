@@ -59,6 +59,19 @@ export function scheduleDeadline(clock: Clock, milliseconds: number, callback: (
   return { cancel: () => next.cancel() }
 }
 
+/** The same for who looks at the time again and again: answers how many milliseconds are left, none or less at the end. */
+export function createTimeLeft(clock: Pick<Clock, 'monotonic'>, milliseconds: number): () => number {
+  let due = clock.monotonic() + milliseconds
+  let isFirst = true
+  return () => {
+    const left = due - clock.monotonic()
+    if (!isFirst || left > -standstill) return left
+    isFirst = false
+    due += milliseconds - left
+    return milliseconds
+  }
+}
+
 /** Rejects with the error that `late` makes when `promise` has not settled after `milliseconds`, but for a standstill of this process. */
 export function withDeadline<T>(
   clock: Clock,

@@ -38,6 +38,7 @@ let outsideLimit = Number.POSITIVE_INFINITY
 let looksAbove = 0
 const questions = createQuestionChannel({
   setup,
+  clock: workerClock,
   post,
   serve(message) {
     const { isolate } = message

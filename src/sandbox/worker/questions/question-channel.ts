@@ -1,4 +1,5 @@
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads'
+import { type Clock, createTimeLeft, type ScheduledCall, scheduleDeadline } from '../../../base/time/clock.ts'
 import type { PluginCallOutcome, Reference } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit } from '../../../schema/worker/plugin-call-limits.ts'
 import { readFromHost } from '../../../schema/worker/call-frames.ts'
@@ -62,6 +63,7 @@ export interface QuestionChannel {
 
 export interface QuestionChannelSettings {
   setup: WorkerSetup
+  clock: Clock
   post(message: WorkerMessage): void
   /** Does what another plugin wants. Never throws. */
   serve(message: PeerMessage): void
@@ -79,7 +81,7 @@ export interface QuestionChannelSettings {
 const patience = 20
 
 export function createQuestionChannel(settings: QuestionChannelSettings): QuestionChannel {
-  const { setup, post, serve, runOthers, refuse } = settings
+  const { setup, clock, post, serve, runOthers, refuse } = settings
   const port: MessagePort = setup.urgent
   const signal = createWaitingSignal(setup.signal)
   const { waiting, answered, abandon } = createPendingQuestions({
@@ -203,13 +205,13 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
   }
 
   const waitOnSpot: QuestionChannel['waitOnSpot'] = (asked, milliseconds, impatient) => {
-    const deadline = performance.now() + milliseconds
+    const timeLeft = createTimeLeft(clock, milliseconds)
     try {
       for (;;) {
         const seen = signal.seen()
         drain()
         if (asked.settled) return
-        const remaining = deadline - performance.now()
+        const remaining = timeLeft()
         if (remaining <= 0 || impatient?.() === true) {
           asked.giveUp()
           throw new NoAnswer(milliseconds, remaining > 0)
@@ -233,7 +235,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     const { isolate, milliseconds } = asker
     lastNumber += 1
     const number = lastNumber
-    let deadline: NodeJS.Timeout | undefined
+    let deadline: ScheduledCall | undefined
     const late = (): void => {
       // It may have come while this worker was busy.
       drain()
@@ -243,23 +245,23 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
       failed(new NoAnswer(milliseconds, false))
     }
     waiting.set(number, (answer) => {
-      clearTimeout(deadline)
+      deadline?.cancel()
       if (answer.ok) accept(answer.value as Parameters<typeof accept>[0])
       else failed(refusalOf(answer))
     })
     const takeBack = (): void => {
-      clearTimeout(deadline)
+      deadline?.cancel()
       if (waiting.has(number)) abandon(isolate, number, question.kind)
     }
     const work = send(asker, number, question)
     if (work === undefined) {
-      deadline = setTimeout(late, milliseconds)
+      deadline = scheduleDeadline(clock, milliseconds, late)
       return { takeBack }
     }
     const start = (): void => {
       work()
       // Most are answered by now.
-      if (waiting.has(number)) deadline = setTimeout(late, milliseconds)
+      if (waiting.has(number)) deadline = scheduleDeadline(clock, milliseconds, late)
     }
     return { start, takeBack }
   }
