@@ -14,7 +14,7 @@ export const tlsReadInterval = 60_000
 export const tlsReadTime = 10_000
 /** How long before its end, in milliseconds, a certificate is warned of: most are renewed a month before. */
 export const endWarningTime = 14 * 24 * 60 * 60 * 1_000
-/** How long until the next such warning, in milliseconds. */
+/** How long until the same warning comes again, in milliseconds. */
 export const endWarningPause = 24 * 60 * 60 * 1_000
 
 export interface TlsFilesSettings {
@@ -52,7 +52,7 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
   if (firstFault !== undefined) throw new Error(sentenceOf(firstFault))
   let status: TlsStatus = { ...validityOf(identity), loadedAt: clock.now(), fault: null }
   let reading: Promise<TlsIdentity> | undefined
-  let warnedAt = Number.NEGATIVE_INFINITY
+  let warned: { words: string; at: number } | undefined
   let isClosed = false
   const takers = new Set<(identity: TlsIdentity) => void>()
 
@@ -98,15 +98,15 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
     const now = clock.now()
     const isEarly = now < status.from
     if (!isEarly && now < status.until - endWarningTime) return
-    if (clock.monotonic() - warnedAt < endWarningPause) return
-    warnedAt = clock.monotonic()
-    if (isEarly) {
-      logger.warn('The certificate is not valid yet', { validFrom: dayOf(status.from) })
-    } else {
-      const words =
-        now < status.until ? 'The certificate ends soon: renew it' : 'The certificate has ended: renew it'
-      logger.warn(words, { validUntil: dayOf(status.until) })
-    }
+    const words = isEarly
+      ? 'The certificate is not valid yet'
+      : now < status.until
+        ? 'The certificate ends soon: renew it'
+        : 'The certificate has ended: renew it'
+    // A clock that was set may tell something else at once.
+    if (words === warned?.words && clock.monotonic() - warned.at < endWarningPause) return
+    warned = { words, at: clock.monotonic() }
+    logger.warn(words, isEarly ? { validFrom: dayOf(status.from) } : { validUntil: dayOf(status.until) })
   }
 
   warnOfEnd()

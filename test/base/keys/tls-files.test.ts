@@ -179,6 +179,16 @@ test('a certificate that ends within two weeks is warned of once a day, and one 
   assert.deepEqual(early.messages(), ['warn: The certificate is not valid yet'])
 })
 
+test('that a certificate has ended is told at once, also when it was warned of just before', async (context) => {
+  const { clock, files, messages } = await open(context, until - endWarningPause / 2, { byItself: false })
+  clock.advance(endWarningPause / 2)
+  await files.look()
+  assert.deepEqual(messages(), [
+    'warn: The certificate ends soon: renew it',
+    'warn: The certificate has ended: renew it',
+  ])
+})
+
 test('of a chain the first end counts', () => {
   const ends = [first, second].map((identity) => validityOf(identity).until)
   const chain = { certificate: second.certificate + first.certificate, key: second.key }
