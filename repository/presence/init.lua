@@ -7,6 +7,8 @@ local plugin = Plugin:new("presence")
 
 -- How often it is looked who has not been seen for too long (ms).
 local lookInterval = 1000
+-- A look that comes so much later tells that the host stood still (seconds): what came meanwhile was not heard yet.
+local standstill = 1
 -- Who is home is written down this often at most (seconds): a device may be heard of many times a second.
 local keepInterval = 30
 
@@ -129,8 +131,15 @@ plugin:onInit(function(config)
       end
     end
   end
+  local lookedAt = os.clock()
   plugin:setInterval(lookInterval, function()
-    for _, id in ipairs(watched:expire(os.time(), os.clock())) do
+    local clock = os.clock()
+    local late = clock - lookedAt - lookInterval / 1000
+    lookedAt = clock
+    if late >= standstill then
+      watched:excuse(late, clock)
+    end
+    for _, id in ipairs(watched:expire(os.time(), clock)) do
       plugin:kvSet("seen:" .. id, nil)
       kept[id] = nil
       tell(id)

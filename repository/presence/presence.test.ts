@@ -93,13 +93,34 @@ test('a clock that was set back keeps nobody home for ever', () => {
   assert.deepEqual(lua.call('probe', 'play', restarted, 9_999_999)[0], [' 1', ' 1', 'anna 0'])
 })
 
+/** Anna alone, with a time-out of 100 seconds. */
+function startWithAnna() {
+  const people = [{ name: 'Anna', topics: ['phones/anna'] }]
+  return startOnStage(folder, 0, { people, timeout: 100, interval: 60 })
+}
+
+const names = (events: StageEvent[]): unknown[] => events.map(({ name, at }) => [name, at])
+
+test('while the host is paused nobody leaves: what came meanwhile is heard afterwards', () => {
+  const stage = startWithAnna()
+  stage.receive('phones/anna', 'here')
+  stage.advance(50)
+  assert.deepEqual(stage.pause(3_600), [])
+  assert.deepEqual(stage.receive('phones/anna', 'here'), [])
+  assert.deepEqual(stage.advance(99), [])
+  assert.deepEqual(names(stage.advance(2)), [['presence:left', 3_750]])
+})
+
+test('who is not heard of after a pause either leaves when the rest of the time-out is over', () => {
+  const stage = startWithAnna()
+  stage.receive('phones/anna', 'here')
+  stage.advance(50)
+  stage.pause(3_600)
+  assert.deepEqual(names(stage.advance(60)), [['presence:left', 3_699]])
+})
+
 test('a clock that is set on by years makes nobody leave', () => {
-  const stage = startOnStage(folder, 0, {
-    people: [{ name: 'Anna', topics: ['phones/anna'] }],
-    timeout: 100,
-    interval: 60,
-  })
-  const names = (events: StageEvent[]): unknown[] => events.map(({ name, at }) => [name, at])
+  const stage = startWithAnna()
   assert.deepEqual(names(stage.receive('phones/anna', 'here')), [['presence:arrived', 0]])
   stage.advance(50)
   assert.deepEqual(stage.jump(1_800_000_000), [])

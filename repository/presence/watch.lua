@@ -52,6 +52,15 @@ function Watch:gone(id, now)
   return true
 end
 
+-- Nobody could be heard for so many seconds until now, as where the host was paused: they do not count.
+function Watch:excuse(seconds, clock)
+  for _, person in pairs(self.people) do
+    if person.heardAt then
+      person.heardAt = math.min(clock, person.heardAt + seconds)
+    end
+  end
+end
+
 -- Who has not been seen for too long, by id, in the order in which they were added. They are gone then.
 function Watch:expire(now, clock)
   local left = {}

@@ -201,6 +201,22 @@ function stage.advance(seconds)
   end
 end
 
+-- As where the host is paused: time goes by, and what fell due meanwhile is called late, once.
+function stage.pause(seconds)
+  stage.events = {}
+  stage.now = stage.now + seconds
+  local timers = stage.timers
+  stage.timers = {}
+  for _, timer in ipairs(timers) do
+    if timer.due > stage.now then
+      table.insert(stage.timers, timer)
+    else
+      timer.callback()
+    end
+  end
+  return stage.events
+end
+
 -- As after a sleep of the computer: the time is suddenly another, and one timer fires, if there is one.
 function stage.jump(seconds)
   stage.events = {}

@@ -15,6 +15,8 @@ export interface PluginStage {
   advance(seconds: number): StageEvent[]
   /** The time of day is suddenly another, as after a sleep of the computer, or when it is set. */
   jump(seconds: number): StageEvent[]
+  /** The host stands still: what fell due meanwhile is called late, before what came is received. */
+  pause(seconds: number): StageEvent[]
   /** The callback that emits next is stopped there, as where the machine has no time for it. */
   stopNext(): void
   /** A message of the broker, to whoever has subscribed to exactly this topic. */
@@ -34,6 +36,7 @@ export function startOnStage(folder: string, now: number, config: Record<string,
   return {
     advance: (seconds) => events(modules.call('stage', 'advance', seconds)[0]),
     jump: (seconds) => events(modules.call('stage', 'jump', seconds)[0]),
+    pause: (seconds) => events(modules.call('stage', 'pause', seconds)[0]),
     stopNext: () => void modules.call('stage', 'stopNext'),
     receive: (topic, payload) => events(modules.call('stage', 'receive', topic, payload)[0]),
     object: (path) => modules.call('stage', 'object', path)[0],
