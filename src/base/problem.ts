@@ -42,6 +42,7 @@ export const problemTable = {
   control_value_invalid: { status: 422, title: 'The control does not accept this value' },
   too_many_requests: { status: 429, title: 'There were too many of these from here' },
   hook_failed: { status: 500, title: 'The plugin failed to answer' },
+  answer_too_large: { status: 500, title: 'The broker does not take so large an answer' },
   internal: { status: 500, title: 'The host made a mistake' },
   repository_unreachable: { status: 502, title: 'The repository could not be read' },
   broker_unavailable: { status: 503, title: 'The broker takes no connection here' },

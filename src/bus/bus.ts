@@ -93,6 +93,11 @@ export interface Bus {
    * never take it; not while it does not answer, nor once the bus is closed. The embedded broker, of which nobody has to ask, has none.
    */
   settled?(): Promise<void>
+  /**
+   * Bytes of payload that an external broker takes of a message on this topic, as it said when it was connected last; undefined: it
+   * did not say, as one of MQTT 3.1.1 cannot. The embedded broker, which takes what the host has, has none.
+   */
+  payloadLimit?(topic: string): number | undefined
   /** Runs `task`; what it publishes meanwhile is its cause's. An external broker does not say what follows. */
   causedBy(cause: Cause, task: () => void): void
   /**

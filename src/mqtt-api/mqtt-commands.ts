@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import { quoted } from '../base/text/cut-text.ts'
-import { isJsonObject, type Json, jsonText } from '../base/text/json.ts'
+import { isJsonObject, type Json } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { Problem, type ProblemDocument, problemDocument } from '../base/problem.ts'
+import { Problem, problemDocument } from '../base/problem.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
 import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
@@ -15,6 +15,7 @@ import {
   parseMqttRequest,
 } from '../schema/api/mqtt-request.ts'
 import type { Parser } from '../schema/parsing/parser.ts'
+import { answerText, type MqttResponse } from './answer-text.ts'
 import type { Responsibility } from './responsibility.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
 import type { LifecycleFacade } from '../lifecycle/facade.ts'
@@ -25,14 +26,6 @@ const pendingRequestsLimit = 1_000
 
 /** Characters of a transaction that the journal and each of its checkpoints get as they are; of a longer one they get a hash. */
 const writtenTransaction = 255
-
-/** What is published on `R/response/<verb>`. */
-export interface MqttResponse {
-  status: 'ok' | 'error'
-  data?: unknown
-  error?: ProblemDocument
-  transaction?: unknown
-}
 
 export interface MqttCommandsSettings {
   lifecycle: LifecycleFacade
@@ -195,7 +188,8 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     pending += 1
     const response = await answer(verb, message)
     pending -= 1
-    await bus.publish(topics.response(verb), jsonText(response), { qos: 1 })
+    const topic = topics.response(verb)
+    await bus.publish(topic, answerText(response, verb !== 'list', bus.payloadLimit?.(topic)), { qos: 1 })
   }
 
   async function setControl({ topic, payload, retained, ...sender }: BusMessage): Promise<void> {

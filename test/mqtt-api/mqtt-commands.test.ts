@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { MqttResponse } from '../../src/mqtt-api/answer-text.ts'
 import { createMqttCommands, type MqttCommandsSettings } from '../../src/mqtt-api/mqtt-commands.ts'
 import { soleHost } from '../../src/mqtt-api/responsibility.ts'
-import { collect, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
+import { collect, connect, createRecordingLogger, startBus, startExternalBus } from '../bus/bus-fixture.ts'
+import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import type { CommandContext } from '../../src/lifecycle/lifecycle.ts'
 import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
@@ -10,11 +12,11 @@ const clock = '@starter/clock'
 
 async function start(
   t: TestContext,
-  plugin: Omit<FakePlugin, 'plugin'> = {},
+  plugin: Partial<FakePlugin> = {},
   options: Partial<MqttCommandsSettings> = {},
 ) {
   const logger = createRecordingLogger()
-  const bus = await startBus(t)
+  const { bus = await startBus(t) } = options
   const fake = createFakeLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
   const commands = createMqttCommands({ lifecycle: fake.lifecycle, bus, root: 'host', logger, ...options })
   t.after(() => commands.close())
@@ -165,6 +167,59 @@ test('The transaction comes back with an error too, whatever it is', async (t) =
   const [, second] = await received.take(2)
   assert.deepEqual(JSON.parse(second?.text ?? '').transaction, 7)
 })
+
+test(
+  'An answer that is larger than what an external broker takes is a problem that says so, and what to do',
+  { skip: mosquittoMissing },
+  async (t) => {
+    const limit = 4_000
+    const { url } = await startMosquitto(t, ['allow_anonymous true', `max_packet_size ${limit}`])
+    const large = pluginNamed(clock, { description: 'x'.repeat(limit) })
+    const busLogger = createRecordingLogger()
+    const bus = await startExternalBus(t, url, { logger: busLogger })
+    const { client, received, commands, calls } = await start(t, { plugin: large }, { bus })
+    await commands.start()
+    // Its answer has hundreds of errors, and is an error already.
+    const crooked = Object.fromEntries(Array.from({ length: 200 }, (_, index) => [`member${index}`, 1]))
+    // Comes in, but does not go out again beside a problem.
+    const long = 'x'.repeat(limit - 100)
+    const requests: [verb: string, body: object][] = [
+      ['list', { transaction: 1 }],
+      ['reload', { plugin: clock, transaction: 2 }],
+      ['toggle', { plugin: clock, transaction: 3, ...crooked }],
+      ['list', { transaction: long }],
+      ['uninstall', { plugin: clock, transaction: 4 }],
+    ]
+    const answers: MqttResponse[] = []
+    for (const [index, [verb, body]] of requests.entries()) {
+      await client.publishAsync(`host/request/${verb}`, JSON.stringify(body), { qos: 1 })
+      answers.push(JSON.parse((await received.take(index + 1))[index]?.text ?? ''))
+    }
+    assert.deepEqual(
+      answers.map(({ status, error, transaction }) => [status, error?.code, error?.status, transaction]),
+      [
+        ['error', 'answer_too_large', 500, 1],
+        ['error', 'answer_too_large', 500, 2],
+        ['error', 'body_invalid', 400, 3],
+        ['error', 'answer_too_large', 500, undefined],
+        ['ok', undefined, undefined, 4],
+      ],
+    )
+    const [list, reload, toggle] = answers.map(({ error }) => error)
+    assert.match(list?.detail ?? '', /^The answer has \d+ bytes, .* takes 39\d\d .*HTTP/)
+    assert.match(reload?.detail ?? '', /^This was done, but the answer has .*HTTP/)
+    assert.match(toggle?.detail ?? '', /The request is not as it must be.* The answer has .*HTTP/)
+    assert.equal(toggle?.errors, undefined)
+    assert.deepEqual(
+      calls.map(([name]) => name),
+      ['reload', 'uninstall'],
+    )
+    assert.deepEqual(
+      busLogger.lines.filter(({ level }) => level !== 'info'),
+      [],
+    )
+  },
+)
 
 test('A failure that is nobody’s business is logged and answered without its text', async (t) => {
   const { client, received, commands, lifecycle, logger } = await start(t)

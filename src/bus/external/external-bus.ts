@@ -270,6 +270,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     },
     deliver,
     settled: () => queue.settled(),
+    payloadLimit: (topic) => queue.payloadLimit(topic),
     causedBy: (_cause, task) => task(),
     congested: () => queue.congested() ?? inbox.congested(),
     mayBeRetainedBy: () => true,

@@ -49,6 +49,8 @@ export interface OutgoingQueue {
   settled(): Promise<void>
   /** Resolves when few messages wait to be sent, or the connection is gone; undefined when that is so now. */
   congested(): Promise<void> | undefined
+  /** Bytes of payload that a message on this topic may have on the latest connection; undefined: as many as it wants. */
+  payloadLimit(topic: string): number | undefined
   readonly waiting: number
 }
 
@@ -64,8 +66,11 @@ interface Entry {
   onSettled: () => void
 }
 
+/** Bytes of a packet with this topic beside its payload. */
+const bytesBeside = (topic: string): number => Buffer.byteLength(topic) + packetOverhead
+
 function packetBytes({ topic, payload }: OutgoingMessage): number {
-  return payload.length + Buffer.byteLength(topic) + packetOverhead
+  return payload.length + bytesBeside(topic)
 }
 
 /** Keeps the order of all messages, whatever their QoS, also across connections. */
@@ -84,6 +89,8 @@ export function createOutgoingQueue(
   let transmitting = false
   let caughtUp: Deferred<undefined> | undefined
   let connection: Connection | undefined
+  /** Of the latest connection. */
+  let latestLimit: number | undefined
   /** What is waited for to be done. */
   const awaited = new Set<{ rest: Set<Entry>; resolve: () => void }>()
 
@@ -176,11 +183,12 @@ export function createOutgoingQueue(
       if (connection !== undefined) transmit(connection)
       shorten()
     },
-    open(send, ask, window, packetLimit = Number.POSITIVE_INFINITY) {
+    open(send, ask, window, packetLimit) {
+      latestLimit = packetLimit
       const probe = createProbe(quarantine, ask, () => {
         if (connection === opened) transmit(opened)
       })
-      const opened: Connection = { send, probe, window, packetLimit }
+      const opened: Connection = { send, probe, window, packetLimit: packetLimit ?? Number.POSITIVE_INFINITY }
       connection = opened
       transmit(opened)
     },
@@ -208,6 +216,8 @@ export function createOutgoingQueue(
       if (connection === undefined || !isBehind()) return undefined
       return (caughtUp ??= createDeferred()).promise
     },
+    payloadLimit: (topic) =>
+      latestLimit === undefined ? undefined : Math.max(0, latestLimit - bytesBeside(topic)),
     get waiting() {
       return waiting.length + sent.size
     },

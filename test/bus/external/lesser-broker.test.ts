@@ -68,6 +68,25 @@ test(
   },
 )
 
+test(
+  'It is known how large a message may be for a broker that says so: one of that size arrives',
+  options,
+  async (context) => {
+    const { bus, heard, warnings } = await startOn(context, ['max_packet_size 2000'])
+    const topic = 'grün/1'
+    const limit = bus.payloadLimit?.(topic) ?? 0
+    // What a packet has beside it is at most its type, its length, that of the topic, a number and no properties.
+    assert.equal(limit, 2_000 - Buffer.byteLength(topic) - 10)
+    assert.equal(bus.payloadLimit?.('x'.repeat(2_000)), 0)
+    await bus.publish(topic, 'x'.repeat(limit), { qos: 2 })
+    const [, message] = await heard.take(2)
+    assert.deepEqual([message?.topic, message?.text.length], [topic, limit])
+    assert.deepEqual(warnings(), [])
+    const { bus: other } = await startOn(context, [])
+    assert.equal(other.payloadLimit?.(topic), undefined)
+  },
+)
+
 /** A broker of MQTT 5 that takes whoever connects, with these properties of its CONNACK; `heard` gets all that comes then. */
 async function startSmallBroker(
   context: TestContext,
