@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { Logger } from '../base/log/log.ts'
 import type { Bus, BusMessage, BusSubscription, PublishOptions } from '../bus/bus.ts'
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -74,11 +75,10 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
 
   /**
    * Looks at what the broker has retained below `R/plugins/`, and no longer: the host's own messages would all come
-   * back on this subscription. A message on `R/plugins` itself, which the filter matches too, comes after
-   * everything that is retained, and ends a look. Another one follows until one finds nothing more: not all can be cleared at once.
+   * back on this subscription. A message of its own, which another host's is not taken for, comes after everything that is
+   * retained, and ends a look. Another one follows until one finds nothing more: not all can be cleared at once.
    */
   async function clearStale(looked: () => void = () => undefined): Promise<void> {
-    const marker = topics.allPlugins.replace(/\/#$/, '')
     stopInspection()
     const asked = new Set<string>()
     const state = { isEnded: false }
@@ -93,14 +93,13 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
 
     async function look(): Promise<void> {
       const before = asked.size
-      const marked = { isSent: false }
+      const mark = randomBytes(8).toString('hex')
       subscription = await bus.subscribe(
         topics.allPlugins,
         (message) => {
-          const { topic } = message
-          if (topic === marker && !message.retained) {
-            // One of a look before.
-            if (!marked.isSent) return
+          const { topic, payload } = message
+          if (topic === topics.lookEnd) {
+            if (Buffer.from(payload).toString() !== mark) return
             void subscription?.close()
             if (asked.size === before) end()
             else void lookAgain()
@@ -112,8 +111,7 @@ export function createStaleTopics(settings: StaleTopicsSettings): StaleTopics {
         { qos: 0 },
       )
       if (state.isEnded) return subscription.close()
-      marked.isSent = true
-      publish(marker, '', { qos: 1 })
+      publish(topics.lookEnd, mark, { qos: 1 })
     }
 
     async function lookAgain(): Promise<void> {

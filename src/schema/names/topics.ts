@@ -68,11 +68,18 @@ export function createTopics(root: string) {
     request: (verb: string) => `${requestPrefix}${verb}`,
     response: (verb: string) => `${root}/response/${verb}`,
 
+    /** Published by a look at what is retained, after all that it wants to see: below `R/plugins/`, and no plugin's. */
+    lookEnd: `${pluginsPrefix}look`,
+
     /** Filters for what the host listens to. */
-    allPlugins: `${pluginsPrefix}#`,
     allControlSets: `${pluginsPrefix}+/+/controls/+/set`,
     allExposedSets: `${pluginsPrefix}+/+/exposed/+/+/set`,
     allRequests: `${requestPrefix}+`,
+    /**
+     * All below `R/plugins/`, for a look at what is retained. Not `R/plugins/#`: plugins may have subscribed to just that with another
+     * QoS, and for a broker the host's subscriptions with one filter are one.
+     */
+    allPlugins: `${pluginsPrefix}+/#`,
 
     /** The plugin of any topic below `R/plugins/`, and the rest of the topic. */
     parsePlugin,
