@@ -9,7 +9,7 @@ import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 import { collect, connect, connectListening, lines, startBothWays, startBus, ways } from './bus-fixture.ts'
-import { connectPacket, openRaw } from './raw-client.ts'
+import { connectPacket, connectRaw, idIn, openRaw, subscribePacket, unsubscribePacket } from './raw-client.ts'
 
 /** Each limit of the built-in broker for its clients, over TCP and over WebSocket. */
 
@@ -128,6 +128,27 @@ for (const way of ways) {
     const heard = collect(client)
     await client.publishAsync('t/7', 'still')
     assert.deepEqual(lines(await heard.take(1)), ['t/7 still'])
+  })
+
+  test(`over ${way}: a packet with more filters than a client may have cuts its sender off, and nobody else`, async (context) => {
+    const { urls } = await startBothWays(context)
+    const other = await connect(context, urls.TCP)
+    const heard = collect(other)
+    await other.subscribeAsync('after')
+    const filters = Array.from({ length: subscriptionsPerClientLimit + 1 }, (_, index) => `t/${index}`)
+    const [last = ''] = filters.splice(-1)
+    for (const excessive of [
+      subscribePacket(2, ...[...filters, last].map((filter): [string, number] => [filter, 0])),
+      unsubscribePacket(2, ...filters, last),
+    ]) {
+      const sender = await connectRaw(context, urls[way], raw)
+      sender.send(unsubscribePacket(1, ...filters))
+      assert.equal(idIn(await sender.expect('unsuback')), 1)
+      sender.send(excessive)
+      await sender.ended
+    }
+    await other.publishAsync('after', 'x')
+    assert.deepEqual(lines(await heard.take(1)), ['after x'])
   })
 
   test(`over ${way}: a client has as many subscriptions as Home Assistant makes in a large house, and keeps them`, async (context) => {

@@ -13,7 +13,9 @@ export const packetTypes = {
   pubrec: 5,
   pubrel: 6,
   pubcomp: 7,
+  subscribe: 8,
   suback: 9,
+  unsubscribe: 10,
   unsuback: 11,
   pingresp: 13,
 } as const
@@ -65,11 +67,12 @@ export function connectPacket(options: ConnectOptions): Buffer {
 }
 
 export function subscribePacket(id: number, ...filters: [filter: string, qos: number][]): Buffer {
-  return packet(0x82, number16(id), ...filters.flatMap(([filter, qos]) => [text(filter), Buffer.from([qos])]))
+  const body = filters.flatMap(([filter, qos]) => [text(filter), Buffer.from([qos])])
+  return packet(0x82, number16(id), Buffer.concat(body))
 }
 
-export function unsubscribePacket(id: number, filter: string): Buffer {
-  return packet(0xa2, number16(id), text(filter))
+export function unsubscribePacket(id: number, ...filters: string[]): Buffer {
+  return packet(0xa2, number16(id), Buffer.concat(filters.map(text)))
 }
 
 export function publishPacket(message: {

@@ -10,12 +10,15 @@ import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields, Logger } from '../../base/log/log.ts'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
-import { packetBytesLimit, tcpKeepalive } from '../broker-limits.ts'
+import { packetBytesLimit, subscriptionsPerClientLimit, tcpKeepalive } from '../broker-limits.ts'
 import { limitPackets } from './packet-limit.ts'
 import { createReadTurns } from './read-turns.ts'
 import { type Guesses, isFromPage } from './page-guesses.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
+
+/** Nobody needs more filters in one packet than it may have in all. */
+const packetLimits = { bytes: packetBytesLimit, filters: subscriptionsPerClientLimit }
 
 const socketOptions = { noDelay: true, keepAlive: true, keepAliveInitialDelay: tcpKeepalive }
 
@@ -60,8 +63,11 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   function accept(connection: Duplex, request?: IncomingMessage): void {
     wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    limitPackets(connection, packetBytesLimit, readTurns, () =>
-      warn('An MQTT client was cut off: its packet is too large'),
+    limitPackets(connection, packetLimits, readTurns, () =>
+      warn('An MQTT client was cut off: its packet is too large, or has too many filters', {
+        ...packetLimits,
+        address,
+      }),
     )
     coalesceWrites(connection)
     take(connection, address, request)

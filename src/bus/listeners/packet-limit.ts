@@ -1,9 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
+import { createFilterCount, subscribe } from './filter-count.ts'
 import { packetsAtOnce, type ReadTurns } from './read-turns.ts'
-
-/** Type of a packet, in the upper four bits of its first byte. */
-const subscribe = 8
 
 /**
  * Bytes of SUBSCRIBE packets behind which nothing is read together with them: fewer have less than 500 filters, which the broker looks at
@@ -18,13 +16,20 @@ const bytesAsPacket = 1_024
 /** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
 const lengthBytes = 4
 
+/** What one packet may have. */
+export interface PacketLimits {
+  bytes: number
+  /** Of a SUBSCRIBE or UNSUBSCRIBE: the broker looks at all of them in one turn. */
+  filters: number
+}
+
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
- * be longer than `limit` bytes, so that it need not be collected first. `goOn` is asked at the end of each packet, of this type and
+ * be longer than allowed, or has too many filters, so that it need not be collected first. `goOn` is asked at the end of each packet, of this type and
  * length, which is at this position of the chunk: false leaves the rest of the chunk for later.
  */
 export function createPacketScanner(
-  limit: number,
+  limits: PacketLimits,
   goOn: (position: number, type: number, length: number) => boolean = () => true,
 ): (chunk: Uint8Array) => boolean {
   let bodyLeft = 0
@@ -32,11 +37,13 @@ export function createPacketScanner(
   let inLength = false
   let length = 0
   let digits = 0
+  const filters = createFilterCount()
   return (chunk) => {
     let position = 0
     while (position < chunk.length) {
       if (bodyLeft > 0) {
         const skipped = Math.min(bodyLeft, chunk.length - position)
+        if (filters.add(chunk, position, position + skipped) > limits.filters) return false
         bodyLeft -= skipped
         position += skipped
         if (bodyLeft === 0 && !goOn(position, type, length)) return true
@@ -53,10 +60,11 @@ export function createPacketScanner(
       }
       length += (byte & 0x7f) * 128 ** digits
       digits += 1
-      if (length > limit || (digits === lengthBytes && byte >= 0x80)) return false
+      if (length > limits.bytes || (digits === lengthBytes && byte >= 0x80)) return false
       if (byte < 0x80) {
         inLength = false
         bodyLeft = length
+        filters.begin(type)
         if (length === 0 && !goOn(position, type, length)) return true
       }
     }
@@ -65,13 +73,13 @@ export function createPacketScanner(
 }
 
 /**
- * Ends a connection on which a packet of more than `limit` bytes is announced. What comes right behind the first packet,
+ * Ends a connection on which a packet of more than so many bytes is announced, or has more than so many filters. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
  * takes some of them before it has let the client in. Nor is what comes behind many filters, or many packets: they are read in turns.
  */
 export function limitPackets(
   connection: Duplex,
-  limit: number,
+  limits: PacketLimits,
   turns: ReadTurns,
   onExceeded: () => void,
 ): void {
@@ -80,7 +88,7 @@ export function limitPackets(
   let packets = 0
   /** Where in the chunk that is read something ends behind which nothing is read together with it. */
   let end: number | undefined
-  const accept = createPacketScanner(limit, (position, type, length) => {
+  const accept = createPacketScanner(limits, (position, type, length) => {
     if (type === subscribe) subscribeBytes += length
     packets += 1
     if (!isConnecting && subscribeBytes < subscribeBytesAtOnce && packets < packetsAtOnce) return true

@@ -5,6 +5,9 @@ import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { createPacketScanner, limitPackets } from '../../../src/bus/listeners/packet-limit.ts'
 import { createReadTurns, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
+import { packetTypes, subscribePacket, unsubscribePacket } from '../raw-client.ts'
+
+const limits = { bytes: 300, filters: 0 }
 
 /** A packet with a body of this many bytes, all of them such that a lost border would show. */
 function packet(bodyBytes: number): Buffer {
@@ -31,20 +34,56 @@ test('Packets up to the limit pass however the network cuts them, and a longer o
       fc.boolean(),
       (bodies, size, tooLong) => {
         const sizes = tooLong ? [...bodies, limit + 1] : bodies
-        const accept = createPacketScanner(limit)
+        const accept = createPacketScanner({ bytes: limit, filters: 0 })
         assert.equal(inChunks(Buffer.concat(sizes.map(packet)), size).every(accept), !tooLong)
       },
     ),
   )
 })
 
+for (const [name, type] of [
+  ['SUBSCRIBE', packetTypes.subscribe],
+  ['UNSUBSCRIBE', packetTypes.unsubscribe],
+] as const)
+  test(`A ${name} with as many filters as it may have passes however the network cuts it, and one with more is seen`, () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.array(fc.constantFrom('', 'a', 'ab/c', 'x'.repeat(300)), { minLength: 1 }), {
+          minLength: 1,
+        }),
+        fc.integer({ min: 1, max: 400 }),
+        fc.integer({ min: 0, max: 3 }),
+        (packets, size, spare) => {
+          const most = Math.max(...packets.map((filters) => filters.length))
+          const bytes = Buffer.concat(
+            packets.map((filters) =>
+              type === packetTypes.subscribe
+                ? subscribePacket(1, ...filters.map((filter): [string, number] => [filter, 2]))
+                : unsubscribePacket(1, ...filters),
+            ),
+          )
+          for (const [filters, passes] of [
+            [most + spare, true],
+            [most - 1, false],
+          ] as const) {
+            const accept = createPacketScanner({ bytes: bytes.length, filters })
+            assert.equal(inChunks(bytes, size).every(accept), passes)
+          }
+        },
+      ),
+    )
+  })
+
 test('A length that does not end is refused', () => {
-  assert.equal(createPacketScanner(1_000_000)(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])), false)
+  assert.equal(
+    createPacketScanner({ bytes: 1_000_000, filters: 0 })(Buffer.from([0x30, 0x80, 0x80, 0x80, 0x80])),
+    false,
+  )
 })
 
 test('The first packet is read alone, and then all that has come, but not before it is handled', async () => {
   const connection = new PassThrough()
-  limitPackets(connection, 300, createReadTurns(), () => assert.fail('none is too large'))
+  limitPackets(connection, limits, createReadTurns(), () => assert.fail('none is too large'))
   const parts = [packet(1), packet(2), packet(3)]
   for (const part of [packet(0), ...parts]) for (const chunk of inChunks(part, 2)) connection.write(chunk)
   // So Node asks for more to come.
@@ -66,7 +105,7 @@ test('Of many packets some are read at a time, of one client after the other, an
   let most = 0
   for (let client = 0; client < clients; client += 1) {
     const connection = new PassThrough({ highWaterMark: 2 * packets })
-    limitPackets(connection, 300, turns, () => assert.fail('none is too large'))
+    limitPackets(connection, limits, turns, () => assert.fail('none is too large'))
     // As the broker does, which handles such packets at once, and asks for more when it has.
     connection.on('readable', () => {
       for (let chunk: unknown; (chunk = connection.read()) !== null;) {
@@ -93,7 +132,9 @@ test('Of many packets some are read at a time, of one client after the other, an
 
 test('Of a packet that is larger than what is read at a time the rest follows by itself', async () => {
   const connection = new PassThrough({ highWaterMark: 200_000 })
-  limitPackets(connection, 100_000, createReadTurns(), () => assert.fail('none is too large'))
+  limitPackets(connection, { bytes: 100_000, filters: 0 }, createReadTurns(), () =>
+    assert.fail('none is too large'),
+  )
   const bytes = Buffer.concat([packet(3), packet(70_000), packet(5)])
   connection.write(bytes)
   const read: Buffer[] = []
