@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createServer } from 'node:net'
+import { createServer, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
 import type { BusMessage } from '../../../src/bus/bus.ts'
@@ -10,9 +10,11 @@ import {
   connect,
   createRecordingLogger,
   lines,
+  startBothWays,
   startBus,
   startUpgradeServer,
   textOf,
+  ways,
 } from '../bus-fixture.ts'
 import { waitingMessagesLimit } from '../../../src/bus/external/outgoing-queue.ts'
 import { listen } from '../../helpers/listen.ts'
@@ -247,6 +249,22 @@ test('A broker over WebSocket does as well', async (t) => {
   await bus.publish('a', '1')
   assert.deepEqual((await atBroker.take(1)).map(textOf), ['a 1'])
 })
+
+for (const way of ways)
+  test(`Over ${way} nothing waits until the system of the broker has confirmed what was sent before`, async (t) => {
+    const { urls } = await startBothWays(t)
+    const prompt = t.mock.method(Socket.prototype, 'setNoDelay')
+    const { bus } = createBus(t, urls[way])
+    await bus.start()
+    assert.equal(bus.connected, true)
+    const sockets = prompt.mock.calls.map((call) => ({ ...call, to: (call.this as Socket).remotePort }))
+    assert.deepEqual(
+      sockets
+        .filter(({ to }) => to === Number(new URL(urls[way]).port))
+        .map((call) => call.arguments[0] ?? true),
+      [true],
+    )
+  })
 
 test('The query of a WebSocket address goes to the broker, and is shown nowhere', async (t) => {
   const broker = await startBus(t, { root: 'elsewhere' })
