@@ -12,6 +12,7 @@ import {
   versionAfter,
   type Will,
 } from './broker-client.ts'
+import type { ReadingPace } from './reading-pace.ts'
 
 /** The connection to a broker elsewhere, which is made anew by itself when it is lost. */
 export interface BrokerConnection {
@@ -35,6 +36,8 @@ export interface BrokerConnectionSettings {
   will: Will
   opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
   message(topic: string, payload: Buffer, packet: IPublishPacket): void
+  /** Asked behind each message; the next one comes when it calls back. */
+  pace: ReadingPace
   /**
    * A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. Answers whether the next one may tell why,
    * and comes within seconds.
@@ -50,7 +53,7 @@ const telling = 3
 const steadyTime = 10_000
 
 export function createBrokerConnection(settings: BrokerConnectionSettings): BrokerConnection {
-  const { url, clock, random, clientId, opened, message, ended } = settings
+  const { url, clock, random, clientId, opened, message, pace, ended } = settings
   let protocolVersion: ProtocolVersion = preferredVersion
   let client: MqttClient | undefined
   let connected = false
@@ -77,6 +80,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     attempt.on('message', (topic, payload, packet) => {
       if (client === attempt) message(topic, payload, packet)
     })
+    attempt.handleMessage = (_packet, done) => pace(() => done())
     // A broker of MQTT 5 may say why it is about to hang up.
     attempt.on('disconnect', ({ reasonCode, properties }) => {
       reason ??= new Error(farewell(reasonCode, properties?.reasonString))

@@ -16,6 +16,7 @@ import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
 import { isFilter, isTopic } from '../../base/topic-filter.ts'
 import { createTopics } from '../../schema/names/topics.ts'
+import { createReadingPace } from './reading-pace.ts'
 import { createWarner } from '../../base/log/warning.ts'
 
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
@@ -107,6 +108,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       if (topic === statusTopic && !packet.retain) status.heard(packet)
       subscriptions.deliver(topic, payload, packet)
     },
+    pace: createReadingPace(clock, inbox.congested),
   })
   /** Whether the host may say something in its own name. */
   const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true

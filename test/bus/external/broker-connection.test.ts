@@ -59,6 +59,7 @@ async function createStage(context: TestContext, answer: (wanted: Wanted) => Ans
     will: { topic: 'status', payload: Buffer.from('offline'), qos: 1, retain: true },
     opened: () => undefined,
     message: () => undefined,
+    pace: (goOn) => goOn(),
     ended: (wasConnected) => ends.push(wasConnected) < 0,
   })
   function hangUp(): void {

@@ -73,7 +73,11 @@ async function createStage(context: TestContext, isTaken = isUsual, isLate = fal
       const before = broker.connections
       for (const topic of topics) await bus.publish(topic, 'steady', { qos: 1 })
       await bus.flush()
-      await until('the last', async () => received.all.some(({ text }) => text === 'steady'))
+      const isHeard = (topic: string): boolean =>
+        received.all.some((message) => message.topic === topic && message.text === 'steady')
+      await until('all of them', async () =>
+        topics.filter((topic) => topic.startsWith('good/')).every(isHeard),
+      )
       return broker.connections === before
     },
   }
