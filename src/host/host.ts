@@ -234,7 +234,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => interrupt?.removeEventListener('abort', stopLoading))
     refuseWhenInterrupted(interrupt)
     // A plugin that takes its time to load can be switched off meanwhile.
-    const commands = createMqttCommands({ lifecycle: answering, bus, root, logger, ...responsibility })
+    const commands = createMqttCommands({ lifecycle: answering, bus, root, logger, clock, ...responsibility })
     scope.add(() => commands.close())
     await commands.start()
     gate.open()

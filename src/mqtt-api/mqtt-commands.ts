@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto'
 import { quoted } from '../base/text/cut-text.ts'
 import { isJsonObject, type Json } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
+import { createWarner } from '../base/log/warning.ts'
 import { Problem, problemDocument } from '../base/problem.ts'
+import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
 import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
@@ -32,6 +34,7 @@ export interface MqttCommandsSettings {
   bus: Bus
   root: string
   logger: Logger
+  clock: Clock
   /** Absent: this host answers for all. In a fleet one host answers requests, and the one that has a plugin sets its values. */
   responsibility?: Responsibility
 }
@@ -134,7 +137,8 @@ async function carryOut(
 }
 
 export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands {
-  const { lifecycle, bus, root, logger, responsibility } = settings
+  const { lifecycle, bus, root, logger, clock, responsibility } = settings
+  const warn = createWarner(logger, clock)
   const topics = createTopics(root)
   let subscriptions: BusSubscription[] = []
   let starting: Promise<void> | undefined
@@ -182,7 +186,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const verb = topics.parseRequest(message.topic)
     if (verb === undefined || message.retained || responsibility?.isCoordinator() === false) return
     if (pending >= pendingRequestsLimit) {
-      logger.warn('An MQTT request was dropped: too many are under way', { verb })
+      warn('An MQTT request was dropped: too many are under way', { verb }, verb)
       return
     }
     pending += 1
@@ -217,12 +221,10 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     return (message) => {
       if (closed) return
       handler(message).catch((error: unknown) => {
-        if (!closed)
-          logger.warn('An MQTT command was refused', {
-            topic: message.topic,
-            reason: error,
-            ...(message.publisher === undefined ? {} : { origin: message.publisher }),
-          })
+        if (closed) return
+        const { topic, publisher } = message
+        const origin = publisher === undefined ? {} : { origin: publisher }
+        warn('An MQTT command was refused', { topic, reason: error, ...origin }, topic)
       })
     }
   }

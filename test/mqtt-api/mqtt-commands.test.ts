@@ -6,6 +6,7 @@ import { soleHost } from '../../src/mqtt-api/responsibility.ts'
 import { collect, connect, createRecordingLogger, startBus, startExternalBus } from '../bus/bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import type { CommandContext } from '../../src/lifecycle/lifecycle.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { createFakeLifecycle, pluginNamed, type FakePlugin } from '../helpers/fake-lifecycle.ts'
 
 const clock = '@starter/clock'
@@ -18,7 +19,8 @@ async function start(
   const logger = createRecordingLogger()
   const { bus = await startBus(t) } = options
   const fake = createFakeLifecycle(new Map([[clock, { plugin: pluginNamed(clock), ...plugin }]]))
-  const commands = createMqttCommands({ lifecycle: fake.lifecycle, bus, root: 'host', logger, ...options })
+  const parts = { lifecycle: fake.lifecycle, bus, root: 'host', logger, clock: createManualClock() }
+  const commands = createMqttCommands({ ...parts, ...options })
   t.after(() => commands.close())
   const client = await connect(t, bus.url)
   const received = collect(client)
@@ -259,6 +261,29 @@ test('Controls are set by JSON or bare text, typed as the control declares', asy
   assert.deepEqual(
     logger.lines.map(({ message, fields }) => [message, fields?.topic]),
     [['An MQTT command was refused', 'host/plugins/@no/body/controls/lamp/set']],
+  )
+})
+
+test('Of commands on one topic that are refused the log tells once in a while, and how many there were', async (t) => {
+  const clock = createManualClock()
+  const { client, received, commands, logger } = await start(t, {}, { clock })
+  await commands.start()
+  const refused = async (...topics: string[]): Promise<void> => {
+    const before = received.all.length
+    for (const topic of topics) client.publish(`host/plugins/@no/${topic}/set`, '1')
+    client.publish('host/request/list', '')
+    await received.take(before + 1)
+  }
+  await refused(...Array<string>(50).fill('body/controls/lamp'), 'body/controls/other')
+  clock.advance(10_000)
+  await refused('body/controls/lamp')
+  assert.deepEqual(
+    logger.lines.map(({ fields }) => [fields?.topic, fields?.suppressed]),
+    [
+      ['host/plugins/@no/body/controls/lamp/set', undefined],
+      ['host/plugins/@no/body/controls/other/set', 49],
+      ['host/plugins/@no/body/controls/lamp/set', undefined],
+    ],
   )
 })
 
