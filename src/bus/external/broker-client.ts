@@ -1,5 +1,5 @@
 import { Socket } from 'node:net'
-import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient } from 'mqtt'
+import mqtt, { type IClientOptions, type IConnackPacket, type MqttClient, type Packet } from 'mqtt'
 import { systemErrorCode } from '../../base/problem.ts'
 import { packetBytesLimit } from '../broker-limits.ts'
 import type { OutgoingMessage, Send } from './outgoing-queue.ts'
@@ -125,6 +125,11 @@ export function senderFor(
     window: Math.max(1, Math.min(receiveMaximum, defaultWindow) - 1),
     packetLimit: maximumPacketSize,
   }
+}
+
+/** Whether a packet of a broker has the number that it needs: of one that is cut short the library takes -1 for it. */
+export function hasNumber(packet: Packet): boolean {
+  return !('messageId' in packet) || packet.messageId >= 0
 }
 
 /** Ends a connection without a word. */

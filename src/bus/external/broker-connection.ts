@@ -6,6 +6,7 @@ import {
   commonVersion,
   createBrokerClient,
   hangUp,
+  hasNumber,
   preferredVersion,
   type ProtocolVersion,
   lesserWill,
@@ -79,6 +80,12 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     })
     attempt.on('message', (topic, payload, packet) => {
       if (client === attempt) message(topic, payload, packet)
+    })
+    attempt.on('packetreceive', (packet) => {
+      if (client === attempt && hasNumber(packet)) return
+      // The library would answer it, which throws where it has no number, or where the connection has been given up.
+      Object.assign(packet, { cmd: 'ignored' })
+      attempt.emit('error', new Error('it sends packets that are not well-formed'))
     })
     attempt.handleMessage = (_packet, done) => pace(() => done())
     // A broker of MQTT 5 may say why it is about to hang up.

@@ -198,3 +198,48 @@ for (const { words, reason } of [
     )
     assert.equal(bus.fault, reason)
   })
+
+for (const [what, ...bytes] of [
+  ['a PUBLISH of QoS 1 without a number', 0x32, 3, 0, 1, 0x61],
+  ['a PUBLISH of QoS 2 without a number', 0x34, 3, 0, 1, 0x61],
+  ['a PUBACK without a number', 0x40, 0],
+  ['a PUBREC without a number', 0x50, 0],
+  ['a PUBREL without a number', 0x62, 0],
+] as const)
+  test(`A broker that sends ${what} loses the connection, and the host makes a new one`, async (context) => {
+    const sockets = new Set<Socket>()
+    const url = await startSmallBroker(context, [], (_bytes, socket) => {
+      if (sockets.size === 0) socket.write(Buffer.from(bytes))
+      sockets.add(socket)
+    })
+    const logger = createRecordingLogger()
+    const bus = await startExternalBus(context, url, { logger, random: () => 0 })
+    await until('the end of the connection', async () => bus.fault !== undefined || sockets.size > 1)
+    await until('another one', async () => bus.connected && sockets.size > 1)
+    assert.deepEqual(
+      logger.lines.filter(({ level }) => level !== 'info').map(({ message }) => message),
+      ['The MQTT broker is gone'],
+    )
+  })
+
+test('What has come before a connection was lost, and was not looked at by then, is looked at no more', async (context) => {
+  const message = [0x30, 8, 0, 4, ...Buffer.from('busy'), 0, 0x78]
+  // More than wait for a subscription.
+  const messages = Array<number[]>(1_200).fill(message).flat()
+  const release = [0x62, 2, 0, 1]
+  const told = new Set<Socket>()
+  const url = await startSmallBroker(context, [], (bytes, socket) => {
+    if (!bytes.includes('busy')) return
+    if (told.size === 0) socket.end(Buffer.from([...messages, ...release]))
+    told.add(socket)
+  })
+  const bus = await startExternalBus(context, url, { random: () => 0 })
+  let heard = 0
+  await bus.subscribe('busy', () => {
+    heard += 1
+    // One in each turn, until the end has come.
+    if (bus.connected) for (const begun = performance.now(); performance.now() - begun < 10;);
+  })
+  await until('another connection', async () => bus.connected && told.size > 1)
+  assert.ok(heard < 1_200, `${heard} were heard`)
+})
