@@ -7,6 +7,7 @@ import { type Collector, collect, connect, type Received, startBus } from '../bu
 import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { generousTime } from '../helpers/generous-time.ts'
 import { installAndStart, startHostFor, type TestHostOptions } from '../helpers/test-host.ts'
+import { unstoppable } from '../helpers/unstoppable.ts'
 import { mistakesIn } from './documented-fields.ts'
 
 const home = {
@@ -192,7 +193,7 @@ test('A plugin that has lost its worker by the fault of a neighbour stays a devi
     lua: `
 local plugin = Plugin:new("culprit")
 plugin:onInit(function()
-  plugin:mqttSubscribe("test/hang", function() table.concat(setmetatable({}, { __index = rawlen }), "", 1, 1e9) end)
+  plugin:mqttSubscribe("test/hang", function() ${unstoppable} end)
 end)
 return plugin
 `,

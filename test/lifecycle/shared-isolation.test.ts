@@ -4,6 +4,7 @@ import { defaultLimits, type SandboxLimits } from '../../src/sandbox/limits.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../helpers/fixture-repository.ts'
 import { startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { unstoppable } from '../helpers/unstoppable.ts'
 import { until } from '../helpers/until.ts'
 
 /** Plugins that share workers, in a whole host: what one does to the others, and what is written down of it. */
@@ -48,9 +49,6 @@ end)
 return plugin
 `,
 })
-
-/** One call of the library that takes many seconds: nothing in it asks whether it takes too long. */
-const unstoppable = 'table.concat(setmetatable({}, { __index = rawlen }), "", 1, 1e9)'
 
 interface Stage {
   host: TestHost

@@ -91,6 +91,8 @@ const longSearches: Record<string, string> = {
   'gmatch without a match': `return ("a"):rep(800):gmatch("a-b")()`,
   'gmatch with one': `return (("a"):rep(800) .. "cb"):gmatch("(a-)b()")()`,
   'gmatch from an empty match on': `local next = ("b" .. ("a"):rep(100000)):gmatch("b-%f[a]") return next(), next()`,
+  'find of a text that is not there': `return ("a"):rep(40000):find(("a"):rep(10000) .. "b", 1, true)`,
+  'find of one that is': `return (("a"):rep(40000) .. "b"):find(("a"):rep(10000) .. "b", 2, true)`,
   'gsub without a match': `return ("a"):rep(800):gsub("a-b", "")`,
   'gsub with far matches': `return ((("a"):rep(600) .. "b"):rep(2):gsub("a-b$", "<%0>"))`,
   'gsub with many matches and a text': `return (("ab"):rep(3000):gsub("b", "%0%0"))`,

@@ -3,11 +3,15 @@ import type { LuaState, RawTable, TaggedValue } from '../engine/fengari-types.ts
 
 /** Elements, or comparisons without a function, between two questions whether to go on: a millisecond at most. */
 export const elementsPerPause = 5_000
+/** Of a list with metamethods, each of which may go through thousands of tables. */
+const askedPerPause = 100
 /** Of a list that a function goes through; more would not fit into a worker. */
 export const mostElements = 10_000_000
 
 /** The elements of a table, for functions that go through many of them. */
 export interface List {
+  /** Elements between two questions whether to go on. */
+  readonly perPause: number
   length(): number
   /** Valid until the element is written. */
   get(position: number): TaggedValue
@@ -16,6 +20,7 @@ export interface List {
 
 /** Nothing hears of what is read and written. */
 class PlainList implements List {
+  readonly perPause = elementsPerPause
   private readonly table: RawTable
 
   constructor(table: RawTable) {
@@ -37,6 +42,7 @@ class PlainList implements List {
 
 /** Each element is asked for as Lua does, with metamethods. */
 class AskedList implements List {
+  readonly perPause = askedPerPause
   private readonly L: LuaState
   private readonly index: number
 

@@ -4,7 +4,7 @@ import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { type Capture, createMatcher, type Match, type Matcher } from '../text/lua-pattern.ts'
 import { guarded, LuaFailure } from '../raw-function.ts'
-import { type RawStep, type RawSteps, stepwise } from '../raw-steps.ts'
+import { inPieces, type RawStep, type RawSteps, stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
 
 const special = new Set(fromLatin1('^$*+?.([%-'))
@@ -12,6 +12,8 @@ const percent = 0x25
 /** Replacements between two pauses: a tenth of a millisecond. */
 const replacementsPerPause = 100
 
+/** Bytes that are compared between two questions whether to go on: some milliseconds. */
+const comparisonsPerPause = 10_000_000
 /** Percent signs of a replacement between two questions whether to go on. */
 const signsPerPoll = 5_000
 
@@ -101,11 +103,20 @@ function find(L: LuaState, searches: Searches, found: Found): number {
 }
 
 function findPlain(L: LuaState, subject: Uint8Array, text: Uint8Array, start: number): number {
-  const at = asBuffer(subject).indexOf(text, start)
-  if (at < 0) return pushNothing(L)
-  lua.lua_pushnumber(L, at + 1)
-  lua.lua_pushnumber(L, at + text.length)
-  return 2
+  const buffer = asBuffer(subject)
+  /** What is searched at once: it may take as many comparisons at each place as the text has bytes. */
+  const places = Math.max(1, Math.floor(comparisonsPerPause / text.length))
+  let from = start
+  return inPieces(L, () => {
+    const isLast = subject.length - from <= places + text.length
+    const window = isLast ? buffer : buffer.subarray(0, from + places + text.length)
+    const at = window.indexOf(text, from)
+    from += places
+    if (at < 0) return isLast ? pushNothing(L) : undefined
+    lua.lua_pushnumber(L, at + 1)
+    lua.lua_pushnumber(L, at + text.length)
+    return 2
+  })
 }
 
 function iterate(L: LuaState, searches: Searches): number {

@@ -20,13 +20,13 @@ export function* sort(L: LuaState): RawSteps {
   const before: TaggedValue[] = []
   for (let index = 1; index <= count; index += 1) {
     before.push(copyOf(list.get(index)))
-    if (index % elementsPerPause === 0) yield 'pause'
+    if (index % list.perPause === 0) yield 'pause'
   }
   const after = yield* merged(before, isLess)
   for (const [index, value] of after.entries()) {
     // What stays where it is is not written: a table may tell somebody of each write.
     if (value !== before[index]) list.set(index + 1, value)
-    if ((index + 1) % elementsPerPause === 0) yield 'pause'
+    if ((index + 1) % list.perPause === 0) yield 'pause'
   }
   return 0
 }

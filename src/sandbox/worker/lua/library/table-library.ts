@@ -4,12 +4,10 @@ import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 import { numberText } from '../text/number-text.ts'
 import { LuaFailure, setFunctions } from '../raw-function.ts'
-import { askSoon } from '../interrupt.ts'
 import { inPieces, stepwise } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
 import {
   copyOf,
-  elementsPerPause,
   type List,
   listArgument,
   listAt,
@@ -33,12 +31,19 @@ export function tableFunctions(context: LibraryContext): Record<string, RawFunct
 
 const empty = new Uint8Array()
 
-/** Works on one element after the other, and then ends. */
-function forEach(L: LuaState, count: number, work: (step: number) => void, end: () => number): number {
+interface ElementWork {
+  count: number
+  each(step: number): void
+  /** Answers how many results there are on the stack. */
+  end(): number
+}
+
+/** Works on one element of a list after the other, and then ends. */
+function forEach(L: LuaState, { perPause }: List, { count, each, end }: ElementWork): number {
   let step = 0
   return inPieces(L, () => {
-    const stop = Math.min(count, step + elementsPerPause)
-    for (; step < stop; step += 1) work(step)
+    const stop = Math.min(count, step + perPause)
+    for (; step < stop; step += 1) each(step)
     return step < count ? undefined : end()
   })
 }
@@ -50,16 +55,17 @@ function concat(L: LuaState, { stringLimit }: LibraryContext): number {
   const first = auxiliary.luaL_optinteger(L, 3, 1)
   const last = lua.lua_isnoneornil(L, 4) ? list.length() : auxiliary.luaL_checkinteger(L, 4)
   const builder = createByteBuilder(stringLimit)
-  function add(step: number): void {
+  function each(step: number): void {
     const index = first + step
     const value = list.get(index)
     builder.add(textOf(value) ?? failToConcatenate(L, value, index))
     if (index < last && separator.length > 0) builder.add(separator)
   }
-  return forEach(L, last - first + 1, add, () => {
+  function end(): number {
     lua.lua_pushstring(L, builder.take())
     return 1
-  })
+  }
+  return forEach(L, list, { count: last - first + 1, each, end })
 }
 
 function textOf({ type, value }: TaggedValue): Uint8Array | undefined {
@@ -137,11 +143,11 @@ interface Shift {
 /** Copies elements, from the last one on where the first ones would cover what is still to be copied. */
 function shift(L: LuaState, { from, first, to, start, count }: Shift, end: () => number): number {
   const isApart = start >= first + count || start <= first || from !== to
-  function copy(step: number): void {
+  function each(step: number): void {
     const offset = isApart ? step : count - 1 - step
     to.set(start + offset, from.get(first + offset))
   }
-  return forEach(L, count, copy, end)
+  return forEach(L, from.perPause < to.perPause ? from : to, { count, each, end })
 }
 
 function pack(L: LuaState): number {
@@ -163,9 +169,11 @@ function unpack(L: LuaState): number {
   const count = last - first + 1
   if (count <= 0) return 0
   if (!lua.lua_checkstack(L, count)) throw new LuaFailure('too many results to unpack')
-  for (let index = first; index <= last; index += 1) pushValue(L, list.get(index))
-  if (count > elementsPerPause) askSoon(L)
-  return count
+  return forEach(L, list, {
+    count,
+    each: (step) => pushValue(L, list.get(first + step)),
+    end: () => count,
+  })
 }
 
 /** The largest positive numerical key, or 0. */
