@@ -41,6 +41,9 @@ const changes = [
     `(${isLong('l')} && (L.hookcount = 1), l_strcmp(l.value, r.value))`,
   ],
   [/^lvm\.js$/, /t = tm;/g, 't = tm; if (loop > 100) L.hookcount = 1;'],
+  // No value counts as an integer (`lua/engine/numbers.ts`).
+  [/^lvm\.js$/, /if \((op1?|init)\.ttisinteger\(\)[^}]*\} else /g, ''],
+  [/^lvm\.js$/, /if \(L\.stack\[ra\]\.ttisinteger\(\)\)[^]*?\} else (?=\{ .. floating loop)/, ''],
   // A number becomes text by way of a format, each time that `tostring` is called.
   [
     /^lauxlib\.js$/,

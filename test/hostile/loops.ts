@@ -150,6 +150,15 @@ const loops: Loop[] = [
     logged: 'longer than 0.5 s',
   },
   {
+    id: 'in-searches',
+    title: 'of a plain text that nearly is there all over',
+    lua: `plugin:setTimeout(1, function()
+      local text, part = ("ab"):rep(8e6), ("ab"):rep(1000) .. "b"
+      while true do pcall(string.find, text, part, 1, true) end
+    end)`,
+    logged: 'longer than 0.5 s',
+  },
+  {
     id: 'in-values',
     title: 'of twenty thousand values that are made a list',
     lua: `plugin:setTimeout(1, function()

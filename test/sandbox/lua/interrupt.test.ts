@@ -121,6 +121,37 @@ describe('interrupts', () => {
     assert.deepEqual(evaluate('return 1', runtime), [1])
   })
 
+  const silent: Record<string, [before: string, work: string, questions: number]> = {
+    'a plain search in what repeats itself': [
+      'local s, text = ("ab"):rep(100000), ("ab"):rep(1000) .. "b"',
+      'assert(not s:find(text, 1, true))',
+      90,
+    ],
+    'a plain search for a long text that nearly is there all over': [
+      'local s, text = ("a"):rep(100200), ("a"):rep(100000) .. "b"',
+      'assert(not s:find(text))',
+      190,
+    ],
+    'a field with a long name': [
+      'local k = ("x"):rep(100000) local a, b = k .. 1, k .. 1 local t = { [a] = 1 }',
+      'for i = 1, 50 do assert(t[b] == 1) t[b] = 1 end',
+      100,
+    ],
+  }
+  for (const [name, [before, work, questions]] of Object.entries(silent)) {
+    test(`it is asked whether to go on within ${name}`, () => {
+      let asked = 0
+      const runtime = createState({ checkInterrupt: () => void (asked += 1) })
+      const asksOf = (source: string): number => {
+        const soFar = asked
+        evaluate(source, runtime)
+        return asked - soFar
+      }
+      const asks = asksOf(`${before} ${work}`) - asksOf(before)
+      assert.ok(asks >= questions, `${asks} times`)
+    })
+  }
+
   test('the traceback shows where the time went', () => {
     const { runtime } = createLimited()
     assert.throws(

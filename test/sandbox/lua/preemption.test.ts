@@ -145,6 +145,15 @@ for (const [name, [before, call]] of Object.entries(longWork)) {
   })
 }
 
+test('a sort of long texts is set aside after a few comparisons', () => {
+  const texts = 'local a = ("x"):rep(1000000) local t = {} for i = 1, 64 do t[i] = a .. i % 10 end'
+  const [made, sorted] = [texts, `${texts} table.sort(t)`].map(
+    (source) => inSlices(state(true), source).slices,
+  )
+  // At least 32 comparisons on each of 6 levels, of a megabyte each.
+  assert.ok(Number(sorted) - Number(made) > 30, `${sorted} slices, ${made} of them before`)
+})
+
 test('an error that ends it has the text and the traceback that it has at one go', () => {
   const source = `local function inner() ${work} error("deep") end
 local co = coroutine.wrap(function() ${work} inner() end)

@@ -24,6 +24,11 @@ const cases: [title: string, call: string, expected: string][] = [
   ['%s keeps width and precision', '("[%5s][%-5s][%.2s]"):format("ab", "ab", "abc")', '[   ab][ab   ][ab]'],
   ['%s honours __tostring', '("%s"):format(setmetatable({}, {__tostring = function() return "T" end}))', 'T'],
   ['%q quotes', '("%q"):format("a\\n\\"b\\"\\0c\\\\")', '"a\\\n\\"b\\"\\0c\\\\"'],
+  [
+    '%q writes control characters as numbers, of three digits before a digit',
+    '("%q"):format("\\r\\t9\\1270\\127x\\255\\0")',
+    '"\\13\\0099\\1270\\127x\ufffd\\0"',
+  ],
   ['%q pads a zero byte before a digit', '("%q"):format("\\0001")', '"\\0001"'],
   ['%q writes numbers that can be read back', '("%q %q %q"):format(1, 0.1, 1/0)', '1 0.1 1e9999'],
   ['%f has six digits', '("%f"):format(1.5)', '1.500000'],

@@ -92,3 +92,16 @@ describe('Lua patterns', () => {
     assert.throws(() => evaluate('return ("a"):gsub("a", nil)'), /string\/function\/table expected/)
   })
 })
+
+test('a plain text is found wherever it is, however long both are', () => {
+  for (const length of [1, 900, 16_000, 16_001]) {
+    for (const before of [0, 249, 250, 251, 4_444, 30_000]) {
+      const source = `local text = ("a"):rep(${length - 1}) .. "b" local s = ("a"):rep(${before}) .. text
+        local long = s .. ("a"):rep(20000)
+        local first, last = long:find(text, 1, true)
+        return first, last, long:find(text, first + 1, true), (long:find(text, first)), (s:find(text, 1, true))`
+      const [first, last] = [before + 1, before + length]
+      assert.deepEqual(evaluate(source), [first, last, null, first, first], `${length} behind ${before}`)
+    }
+  }
+})

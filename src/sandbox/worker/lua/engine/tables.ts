@@ -38,6 +38,8 @@ interface Fields extends RawTable {
   flags: number
 }
 
+/** Bytes of a key, of which another text with the same bytes is compared each time. */
+const longKey = 65_536
 /** Of all tables whose fields are still to be set. */
 const none = new Map<unknown, TableEntry>()
 
@@ -73,6 +75,11 @@ const isObject = (value: unknown): value is object =>
 function hashOf({ type, value }: TaggedValue): unknown {
   if (type === stringTag) return textHash(value as LuaString)
   return type === lightTag ? `#${String(value)}` : value
+}
+
+/** One instruction with a key like this takes as long as thousands: Lua's hook asks before the next one. */
+function askAfterLong(L: LuaState, { type, value }: TaggedValue): void {
+  if (type === stringTag && (value as LuaString).realstring.length > longKey) L.hookcount = 1
 }
 
 /** Behind all others, or in front of `next`. */
@@ -184,6 +191,7 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
   const { type, value: own } = key
   if (type === nilTag) debugging.luaG_runerror(L, toBytes('table index is nil'))
   if (type === floatTag && Number.isNaN(own)) debugging.luaG_runerror(L, toBytes('table index is NaN'))
+  askAfterLong(L, key)
   const isInteger = type === floatTag && ((own as number) | 0) === own
   put(table as Fields, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
 }
@@ -221,8 +229,9 @@ Object.assign(tables, {
   Table,
   luaH_new: (L: LuaState) => new Table(L),
   // Nil and NaN are no field's key.
-  luaH_get: (_L: LuaState, table: Fields, key: TaggedValue) => {
+  luaH_get: (L: LuaState, table: Fields, key: TaggedValue) => {
     if (table.fill !== undefined) materialize(table)
+    askAfterLong(L, key)
     return table.strong.get(hashOf(key))?.value ?? nothing
   },
   luaH_getint: (table: Fields, key: number) => {

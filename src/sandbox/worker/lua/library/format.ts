@@ -4,7 +4,7 @@ import { auxiliary, lua } from '../engine/engine.ts'
 import type { LuaState, RawFunction } from '../engine/fengari-types.ts'
 import { type FormatItem, formatFloat, formatInteger, padText, readItem } from '../text/format-number.ts'
 import { nonFiniteText, numberText } from '../text/number-text.ts'
-import { LuaFailure } from '../raw-function.ts'
+import { LuaFailure, StringTooLong } from '../raw-function.ts'
 import { inPieces } from '../raw-steps.ts'
 import type { LibraryContext } from './libraries.ts'
 
@@ -37,7 +37,7 @@ export function format({ stringLimit }: LibraryContext): RawFunction {
         }
         argument += 1
         if (argument > lua.lua_gettop(L)) auxiliary.luaL_argerror(L, argument, toBytes('no value'))
-        builder.add(convert(L, found.item, argument))
+        builder.add(convert(L, found.item, argument, stringLimit))
         at = found.next
       }
       return undefined
@@ -45,10 +45,10 @@ export function format({ stringLimit }: LibraryContext): RawFunction {
   }
 }
 
-function convert(L: LuaState, item: FormatItem, argument: number): Uint8Array {
+function convert(L: LuaState, item: FormatItem, argument: number, stringLimit: number): Uint8Array {
   const { conversion } = item
   if (conversion === 's') return string(L, item, argument)
-  if (conversion === 'q') return literal(L, argument)
+  if (conversion === 'q') return literal(L, argument, stringLimit)
   if (!'diuxXocaAeEfFgG'.includes(conversion))
     throw new LuaFailure(`invalid option '%${conversion}' to 'format'`)
   const value = auxiliary.luaL_checknumber(L, argument)
@@ -64,10 +64,10 @@ function string(L: LuaState, item: FormatItem, argument: number): Uint8Array {
 }
 
 /** A literal that Lua reads back as the same value. */
-function literal(L: LuaState, argument: number): Uint8Array {
+function literal(L: LuaState, argument: number, stringLimit: number): Uint8Array {
   switch (lua.lua_type(L, argument)) {
     case lua.LUA_TSTRING:
-      return fromLatin1(`"${toLatin1(auxiliary.luaL_checkstring(L, argument)).replace(unquotable, escaped)}"`)
+      return quoted(auxiliary.luaL_checkstring(L, argument), stringLimit)
     case lua.LUA_TNUMBER: {
       const value = auxiliary.luaL_checknumber(L, argument)
       if (Number.isNaN(value)) return fromLatin1('(0/0)')
@@ -86,10 +86,41 @@ function literal(L: LuaState, argument: number): Uint8Array {
   }
 }
 
-const unquotable = /["\\\n]|[\0-\x1f\x7f](?=(\d?))/g
+const quotationMark = 0x22
 
-function escaped(character: string, digit: string | undefined): string {
-  if (character === '"' || character === '\\' || character === '\n') return `\\${character}`
-  const decimal = String(character.charCodeAt(0))
-  return `\\${digit ? decimal.padStart(3, '0') : decimal}`
+/** By byte: what stands for it between quotation marks, if not the byte itself; numbers with so many digits at least. */
+const escapes = (digits: number): (Uint8Array | undefined)[] =>
+  Array.from({ length: 256 }, (_, byte) => {
+    const character = String.fromCharCode(byte)
+    if ('"\\\n'.includes(character)) return fromLatin1(`\\${character}`)
+    if (byte >= 0x20 && byte !== 0x7f) return undefined
+    return fromLatin1(`\\${String(byte).padStart(digits, '0')}`)
+  })
+const plainEscapes = escapes(1)
+const escapesBeforeDigit = escapes(3)
+
+/** Measured first, and written then: with a text for each byte it would take seconds for some megabytes. */
+function quoted(text: Uint8Array, stringLimit: number): Uint8Array {
+  const escapeAt = (at: number): Uint8Array | undefined => {
+    const digit = (text[at + 1] ?? 0) - 0x30
+    return (digit >= 0 && digit <= 9 ? escapesBeforeDigit : plainEscapes)[text[at] ?? 0]
+  }
+  let length = 2
+  for (let at = 0; at < text.length; at += 1) length += escapeAt(at)?.length ?? 1
+  if (length > stringLimit) throw new StringTooLong(stringLimit)
+  const literal = new Uint8Array(length).fill(quotationMark)
+  let end = 1
+  for (let at = 0; at < text.length; at += 1) {
+    const escape = escapeAt(at)
+    if (escape === undefined) {
+      literal[end] = text[at] ?? 0
+      end += 1
+      continue
+    }
+    for (const byte of escape) {
+      literal[end] = byte
+      end += 1
+    }
+  }
+  return literal
 }

@@ -12,8 +12,10 @@ const percent = 0x25
 /** Replacements between two pauses: a tenth of a millisecond. */
 const replacementsPerPause = 100
 
-/** Bytes that are compared between two questions whether to go on: some milliseconds. */
-const comparisonsPerPause = 10_000_000
+/** Bytes that a search for a plain text compares between two questions whether to go on, at most. */
+const bytesPerPause = 4_000_000
+/** Bytes of a longer text that are looked for; the others are compared where these are found. */
+const longestBeginning = 16_000
 /** Percent signs of a replacement between two questions whether to go on. */
 const signsPerPoll = 5_000
 
@@ -102,21 +104,35 @@ function find(L: LuaState, searches: Searches, found: Found): number {
   return searches.first(L, searches.matcher(L, subject, pattern), start, found)
 }
 
+/**
+ * Of texts that repeat themselves Node compares as many bytes as the product of the two lengths, so it gets a part of each at
+ * a time.
+ */
 function findPlain(L: LuaState, subject: Uint8Array, text: Uint8Array, start: number): number {
-  const buffer = asBuffer(subject)
-  /** What is searched at once: it may take as many comparisons at each place as the text has bytes. */
-  const places = Math.max(1, Math.floor(comparisonsPerPause / text.length))
-  let from = start
+  const whole = asBuffer(subject)
+  if ((subject.length - start) * text.length <= bytesPerPause)
+    return pushPlainPlace(L, text, whole.indexOf(text, start))
+  const beginning = text.subarray(0, longestBeginning)
+  const places = Math.ceil(bytesPerPause / beginning.length)
+  const behindLast = subject.length - text.length + 1
+  let at = start
   return inPieces(L, () => {
-    const isLast = subject.length - from <= places + text.length
-    const window = isLast ? buffer : buffer.subarray(0, from + places + text.length)
-    const at = window.indexOf(text, from)
-    from += places
-    if (at < 0) return isLast ? pushNothing(L) : undefined
-    lua.lua_pushnumber(L, at + 1)
-    lua.lua_pushnumber(L, at + text.length)
-    return 2
+    if (at >= behindLast) return pushNothing(L)
+    const next = Math.min(at + places, behindLast)
+    const found = whole.subarray(at, next - 1 + beginning.length).indexOf(beginning)
+    if (found < 0) at = next
+    else if (whole.subarray(at + found, at + found + text.length).equals(text))
+      return pushPlainPlace(L, text, at + found)
+    else at += found + 1
+    return undefined
   })
+}
+
+function pushPlainPlace(L: LuaState, text: Uint8Array, at: number): number {
+  if (at < 0) return pushNothing(L)
+  lua.lua_pushnumber(L, at + 1)
+  lua.lua_pushnumber(L, at + text.length)
+  return 2
 }
 
 function iterate(L: LuaState, searches: Searches): number {

@@ -4,6 +4,9 @@ import { LuaFailure } from '../raw-function.ts'
 import type { RawStep, RawSteps } from '../raw-steps.ts'
 import { copyOf, elementsPerPause, listAt, mostElements, pushValue } from './list-access.ts'
 
+/** Bytes of a text that take as long to compare as a short one. */
+const bytesPerElement = 1_000
+
 /**
  * `table.sort`. fengari's calls the comparison function from its own stack, on which nothing can be set aside. This
  * one merges, so a comparison function that contradicts itself gives some order, and never an error.
@@ -79,13 +82,19 @@ function byFunction(L: LuaState): Compare {
 
 /** As `<` has it: numbers, strings, and what has a metamethod. */
 function byNature(L: LuaState): Compare {
-  let comparisons = 0
+  let work = 0
   return function* (first, second) {
-    comparisons += 1
-    if (comparisons % elementsPerPause === 0) yield 'pause'
+    work += 1
+    if (work >= elementsPerPause) {
+      work = 0
+      yield 'pause'
+    }
     if (isNumber(first) && isNumber(second)) return (first.value as number) < (second.value as number)
-    if (isString(first) && isString(second))
-      return Buffer.compare((first.value as LuaString).realstring, (second.value as LuaString).realstring) < 0
+    if (isString(first) && isString(second)) {
+      const { realstring: text } = first.value as LuaString
+      work += text.length / bytesPerElement
+      return Buffer.compare(text, (second.value as LuaString).realstring) < 0
+    }
     pushValue(L, first)
     pushValue(L, second)
     const isLess = lua.lua_compare(L, -2, -1, lua.LUA_OPLT)
