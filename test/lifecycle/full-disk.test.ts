@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readFile, rm } from 'node:fs/promises'
+import { readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type FileOperation, failingFileSystem } from '../helpers/failing-file-system.ts'
@@ -95,6 +95,23 @@ test('a request that comes again after its load could not be written down is ans
   const { events } = (await host.request('GET', '/api/plugins/demo/history')).body
   const switches = events.filter(({ type }: { type: string }) => type === 'PluginEnabled')
   assert.equal(switches.length, 1)
+})
+
+test('an uninstallation that could not remove the files is not answered as done until its request has removed them', async (context) => {
+  const { host, disk, post } = await startWithDisk(context)
+  await post('install', { fullId: '@fixtures/hello' })
+  const folder = join(host.directory, 'plugins', 'fixtures--hello')
+  disk.full = (operation, path) => operation === 'rename' && path.includes('.staging')
+  const uninstall = () =>
+    host.request('DELETE', '/api/plugins/@fixtures/hello?purge=files', {
+      headers: { 'idempotency-key': 'once' },
+    })
+  assert.equal((await uninstall()).status, 507)
+  assert.equal((await uninstall()).status, 507)
+  disk.full = false
+  const again = await uninstall()
+  assert.deepEqual([again.status, again.body], [200, { id: '@fixtures/hello', state: 'uninstalled' }])
+  await assert.rejects(readdir(folder), { code: 'ENOENT' })
 })
 
 test('a load whose outcome cannot be written down does not run, and can be repeated', async (context) => {

@@ -22,7 +22,7 @@ const longestLoadDelay = 5 * 60_000
 export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
   later(id: string): void
-  /** Finishes at once what would be finished later; rejects when it still cannot be written down. */
+  /** Finishes at once what would be finished later, or by the next start; rejects when it still cannot be written down. */
   now(id: string): Promise<void>
   /** The same under the plugin's mutex. */
   finish(id: string): Promise<void>
@@ -34,7 +34,7 @@ export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
 ): Reconciler {
-  const { clock, effects, journal, logger, manifests, mutex, ownership, unmatched } = context
+  const { clock, effects, journal, logger, manifests, mutex, ownership, purges, unmatched } = context
   const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
   let stopped = false
@@ -116,15 +116,22 @@ export function createReconciler(
     return true
   }
 
+  const isGone = (id: string): boolean => !isInstalled(stateOf(snapshotOfPlugin(context, id)))
+
+  /** With what an uninstallation was to remove; by itself only the next start removes that. */
+  async function finishAll(id: string): Promise<void> {
+    if (!stopped && isGone(id) && (await purges.left())(id)) await installer.completePurge(id)
+    // What the start has not come to yet is none of that: it has an order.
+    if (waiting.has(id) || trying.has(id)) await finish(id)
+  }
+
   return {
     later,
     async now(id) {
       // What somebody is at just now is not left undone, but waited for.
-      if (isUnfinished(id)) await snapshots.include(() => mutex.run(id, () => finish(id)))
+      if (isGone(id) || isUnfinished(id)) await snapshots.include(() => mutex.run(id, () => finishAll(id)))
     },
-    async finish(id) {
-      await finish(id)
-    },
+    finish: finishAll,
     stop() {
       stopped = true
       stopListening()

@@ -18,6 +18,7 @@ import { generousTime } from '../../helpers/generous-time.ts'
 import { holdReconciler } from '../../helpers/held-reconciler.ts'
 import {
   command,
+  installAndStart,
   logMessages,
   nextFact,
   openTestHost,
@@ -587,4 +588,31 @@ test('at the end of the host who comes last in a chain of dependencies does not 
     'PluginUnloadRequested @fixtures/third',
   ])
   assert.equal(facts.length, 6)
+})
+
+test('a request that comes again while plugins are loaded in their order changes nothing about that', async (context) => {
+  const settings = { safeMode: false }
+  const first = await startHostFor(context, {
+    settings,
+    plugins: [
+      { id: 'needed', lua: 'for i = 1, 5000000 do end Plugin:new("needed")' },
+      { id: 'needs', lua: 'Plugin:new("needs")', manifest: { dependencies: ['@fixtures/needed'] } },
+    ],
+  })
+  await installAndStart(first, 'needed')
+  await command(first, 'install', { fullId: '@fixtures/needs' })
+  const toggle = (host: TestHost) =>
+    host.request('POST', '/api/plugins/needs/toggle', { headers: { 'idempotency-key': 'once' } })
+  assert.equal((await toggle(first)).body.state, 'running')
+  settings.safeMode = true
+  const host = await first.restart()
+  const begun = nextFact(host, 'PluginLoadRequested')
+  const left = host.request('POST', '/api/system/safe-mode', { body: { enabled: false } })
+  assert.equal((await begun).plugin, '@fixtures/needed')
+  const again = await toggle(host)
+  assert.deepEqual([again.status, again.body.enabled], [200, true])
+  await left
+  const { events } = (await host.request('GET', '/api/plugins/needs/history')).body
+  const { type, by } = events.findLast((event: any) => event.type === 'PluginLoadRequested')
+  assert.deepEqual([type, by], ['PluginLoadRequested', 'http'])
 })
