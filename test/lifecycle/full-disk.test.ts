@@ -177,6 +177,27 @@ test('a plugin whose missing files do not fit on the disk is loaded when there i
   assert.equal((await host.request('GET', '/api/plugins/demo')).body.state, 'running')
 })
 
+test('an update whose load the disk did not let begin is loaded when the same update is asked for again', async (context) => {
+  const disk = { fails: false }
+  const files = failingFileSystem(
+    (operation, path) =>
+      disk.fails && operation === 'readFile' && path.endsWith(join('.kv', 'fixtures--x.json')) && 'EIO',
+    { questions: true },
+  )
+  const { clock, logger } = holdReconciler()
+  const version = (number: number) => [{ id: 'x', version: `${number}.0.0`, lua: 'Plugin:new("x")' }]
+  const host = await startHostFor(context, { files, clock, logger, plugins: version(1) })
+  await installAndStart(host, 'x')
+  await host.publish(version(2))
+  disk.fails = true
+  const update = () => host.request('POST', '/api/plugins/x/update', { body: {} })
+  const failed = await update()
+  assert.deepEqual([failed.status, failed.body.version, failed.body.state], [200, '2.0.0', 'failed'])
+  disk.fails = false
+  const again = await update()
+  assert.deepEqual([again.status, again.body.version, again.body.state], [200, '2.0.0', 'running'])
+})
+
 for (const { path, renames } of [
   // Neither the way forward nor the way back: the disk fails in the middle of it.
   { path: 'x/update', renames: 2 },

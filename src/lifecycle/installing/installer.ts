@@ -218,7 +218,8 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
           await replaceUnreadable(id, staged, by)
           const { enabled, error } = snapshotOfPlugin(context, id).context
           // The disk may have refused what follows from an update before this one.
-          if (enabled && error === null && stateOf(snapshotOfPlugin(context, id)) !== 'running')
+          const isUntried = error === null || loader.isHeldUp(id)
+          if (enabled && isUntried && stateOf(snapshotOfPlugin(context, id)) !== 'running')
             await loadIfEnabled(id, 'update', by)
           return await endOfTrial(id)
         }
