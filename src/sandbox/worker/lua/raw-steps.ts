@@ -27,6 +27,11 @@ export function stepwise(begin: (L: LuaState) => RawSteps): RawFunction {
  * there are on the stack.
  */
 export function inPieces(L: LuaState, piece: () => number | undefined): number {
+  // Most are done with one, and no work for more functions.
+  return piece() ?? goOn(L, piece)
+}
+
+function goOn(L: LuaState, piece: () => number | undefined): number {
   const proceed: RawFunction = guarded((state) => {
     for (;;) {
       const results = piece()
@@ -34,5 +39,5 @@ export function inPieces(L: LuaState, piece: () => number | undefined): number {
       state.l_G.pause?.(state, proceed)
     }
   })
-  return piece() ?? proceed(L)
+  return proceed(L)
 }

@@ -57,54 +57,37 @@ function checkInteger(L: LuaState, argument: number, { kind, size }: PackOption)
   return value
 }
 
-interface OptionWork {
-  /** Bytes before the next option. */
-  length(): number
-  each(option: PackOption): void
-  /** Answers how many results there are on the stack. */
-  end(): number
-}
-
-/** Works on the options of the format that is the first argument. */
-function forEachOption(L: LuaState, { length, each, end }: OptionWork): number {
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
-  return inPieces(L, () => {
-    for (let count = 0; count < optionsPerPause; count += 1) {
-      const option = reader.next(length())
-      if (option === undefined) return end()
-      each(option)
-    }
-    return undefined
-  })
-}
-
 function pack(L: LuaState, stringLimit: number): number {
   const builder = createByteBuilder(stringLimit)
+  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let argument = 1
   let length = 0
   const add = (piece: Uint8Array): void => {
     builder.add(piece)
     length += piece.length
   }
-  function each(option: PackOption): void {
-    add(new Uint8Array(option.padding))
-    if (option.kind === 'nothing') return
-    if (option.kind === 'padding') {
-      add(new Uint8Array(1))
-      return
+  return inPieces(L, () => {
+    for (let count = 0; count < optionsPerPause; count += 1) {
+      const option = reader.next(length)
+      if (option === undefined) {
+        lua.lua_pushstring(L, builder.take())
+        return 1
+      }
+      if (option.padding > 0) add(new Uint8Array(option.padding))
+      if (option.kind === 'nothing') continue
+      if (option.kind === 'padding') {
+        add(new Uint8Array(1))
+        continue
+      }
+      argument += 1
+      if (option.kind === 'signed' || option.kind === 'unsigned') {
+        add(integerBytes(checkInteger(L, argument, option), option))
+      } else if (option.kind === 'float') {
+        add(floatBytes(auxiliary.luaL_checknumber(L, argument), option))
+      } else addText(L, argument, option, add)
     }
-    argument += 1
-    if (option.kind === 'signed' || option.kind === 'unsigned') {
-      add(integerBytes(checkInteger(L, argument, option), option))
-    } else if (option.kind === 'float') {
-      add(floatBytes(auxiliary.luaL_checknumber(L, argument), option))
-    } else addText(L, argument, option, add)
-  }
-  function end(): number {
-    lua.lua_pushstring(L, builder.take())
-    return 1
-  }
-  return forEachOption(L, { length: () => length, each, end })
+    return undefined
+  })
 }
 
 function addText(L: LuaState, argument: number, option: PackOption, add: (piece: Uint8Array) => void): void {
@@ -128,23 +111,27 @@ function addText(L: LuaState, argument: number, option: PackOption, add: (piece:
 }
 
 function packSize(L: LuaState, stringLimit: number): number {
+  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let length = 0
-  function each(option: PackOption): void {
-    if (option.kind === 'counted' || option.kind === 'terminated') {
-      auxiliary.luaL_argerror(L, 1, fromLatin1('variable-length format'))
+  return inPieces(L, () => {
+    for (let count = 0; count < optionsPerPause; count += 1) {
+      const option = reader.next(length)
+      if (option === undefined) {
+        lua.lua_pushnumber(L, length)
+        return 1
+      }
+      if (option.kind === 'counted' || option.kind === 'terminated') {
+        auxiliary.luaL_argerror(L, 1, fromLatin1('variable-length format'))
+      }
+      length += option.padding + option.size
+      if (length > stringLimit) throw new StringTooLong(stringLimit)
     }
-    length += option.padding + option.size
-    if (length > stringLimit) throw new StringTooLong(stringLimit)
-  }
-  function end(): number {
-    lua.lua_pushnumber(L, length)
-    return 1
-  }
-  return forEachOption(L, { length: () => length, each, end })
+    return undefined
+  })
 }
 
 function unpack(L: LuaState): number {
-  auxiliary.luaL_checkstring(L, 1)
+  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   const data = auxiliary.luaL_checkstring(L, 2)
   const start = auxiliary.luaL_optinteger(L, 3, 1)
   let at = start < 0 ? data.length + start : start - 1
@@ -153,7 +140,7 @@ function unpack(L: LuaState): number {
     if (at + bytes > data.length) auxiliary.luaL_argerror(L, 2, fromLatin1('data string too short'))
   }
   let results = 0
-  function each(option: PackOption): void {
+  function readNext(option: PackOption): void {
     need(option.padding + option.size)
     at += option.padding
     if (option.kind === 'nothing' || option.kind === 'padding') {
@@ -180,9 +167,15 @@ function unpack(L: LuaState): number {
     }
     results += 1
   }
-  function end(): number {
-    lua.lua_pushnumber(L, at + 1)
-    return results + 1
-  }
-  return forEachOption(L, { length: () => at, each, end })
+  return inPieces(L, () => {
+    for (let count = 0; count < optionsPerPause; count += 1) {
+      const option = reader.next(at)
+      if (option === undefined) {
+        lua.lua_pushnumber(L, at + 1)
+        return results + 1
+      }
+      readNext(option)
+    }
+    return undefined
+  })
 }

@@ -1,4 +1,4 @@
-import { createByteBuilder } from '../text/byte-builder.ts'
+import { type ByteBuilder, createByteBuilder } from '../text/byte-builder.ts'
 import { toBytes, toUnicode } from '../text/bytes.ts'
 import { auxiliary, basicType, lua, tags } from '../engine/engine.ts'
 import type { LuaState, LuaString, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
@@ -31,20 +31,33 @@ export function tableFunctions(context: LibraryContext): Record<string, RawFunct
 
 const empty = new Uint8Array()
 
+/** Elements of a list, or of two, on which a function works. */
 interface ElementWork {
-  count: number
-  each(step: number): void
+  readonly count: number
+  /** Elements between two questions whether to go on. */
+  readonly perPause: number
+  /** On those with these numbers, from 0. */
+  each(L: LuaState, begin: number, stop: number): void
   /** Answers how many results there are on the stack. */
-  end(): number
+  end(L: LuaState): number
 }
 
-/** Works on one element of a list after the other, and then ends. */
-function forEach(L: LuaState, { perPause }: List, { count, each, end }: ElementWork): number {
-  let step = 0
+/** At once when they are few. */
+function forEach(L: LuaState, work: ElementWork): number {
+  const { count } = work
+  if (count > work.perPause) return partByPart(L, work)
+  work.each(L, 0, count)
+  return work.end(L)
+}
+
+function partByPart(L: LuaState, work: ElementWork): number {
+  const { count, perPause } = work
+  let done = 0
   return inPieces(L, () => {
-    const stop = Math.min(count, step + perPause)
-    for (; step < stop; step += 1) each(step)
-    return step < count ? undefined : end()
+    const stop = Math.min(count, done + perPause)
+    work.each(L, done, stop)
+    done = stop
+    return done < count ? undefined : work.end(L)
   })
 }
 
@@ -54,18 +67,41 @@ function concat(L: LuaState, { stringLimit }: LibraryContext): number {
   const separator = lua.lua_isnoneornil(L, 2) ? empty : auxiliary.luaL_checkstring(L, 2)
   const first = auxiliary.luaL_optinteger(L, 3, 1)
   const last = lua.lua_isnoneornil(L, 4) ? list.length() : auxiliary.luaL_checkinteger(L, 4)
-  const builder = createByteBuilder(stringLimit)
-  function each(step: number): void {
-    const index = first + step
-    const value = list.get(index)
-    builder.add(textOf(value) ?? failToConcatenate(L, value, index))
-    if (index < last && separator.length > 0) builder.add(separator)
+  return forEach(L, new Joining(list, first, last, separator, createByteBuilder(stringLimit)))
+}
+
+class Joining implements ElementWork {
+  readonly count: number
+  readonly perPause: number
+  private readonly list: List
+  private readonly first: number
+  private readonly last: number
+  private readonly separator: Uint8Array
+  private readonly builder: ByteBuilder
+
+  constructor(list: List, first: number, last: number, separator: Uint8Array, builder: ByteBuilder) {
+    this.count = last - first + 1
+    this.perPause = list.perPause
+    this.list = list
+    this.first = first
+    this.last = last
+    this.separator = separator
+    this.builder = builder
   }
-  function end(): number {
-    lua.lua_pushstring(L, builder.take())
+
+  each(L: LuaState, begin: number, stop: number): void {
+    const { list, first, last, separator, builder } = this
+    for (let index = first + begin; index < first + stop; index += 1) {
+      const value = list.get(index)
+      builder.add(textOf(value) ?? failToConcatenate(L, value, index))
+      if (index < last && separator.length > 0) builder.add(separator)
+    }
+  }
+
+  end(L: LuaState): number {
+    lua.lua_pushstring(L, this.builder.take())
     return 1
   }
-  return forEach(L, list, { count: last - first + 1, each, end })
 }
 
 function textOf({ type, value }: TaggedValue): Uint8Array | undefined {
@@ -86,14 +122,9 @@ function insert(L: LuaState): number {
   if (count !== 2 && count !== 3) throw new LuaFailure("wrong number of arguments to 'insert'")
   const position = count === 2 ? end : auxiliary.luaL_checkinteger(L, 2)
   if (position < 1 || position > end) failOutOfBounds(L, 2)
-  return shift(
-    L,
-    { from: list, first: position, to: list, start: position + 1, count: end - position },
-    () => {
-      list.set(position, copyOf(slotAt(L, count)))
-      return 0
-    },
-  )
+  if (position < end) return forEach(L, new Insertion(list, position, list, position + 1, end - position))
+  list.set(end, copyOf(slotAt(L, count)))
+  return 0
 }
 
 function remove(L: LuaState): number {
@@ -102,14 +133,9 @@ function remove(L: LuaState): number {
   const position = auxiliary.luaL_optinteger(L, 2, size)
   if (position !== size && (position < 1 || position > size + 1)) failOutOfBounds(L, 1)
   pushValue(L, list.get(position))
-  return shift(
-    L,
-    { from: list, first: position + 1, to: list, start: position, count: size - position },
-    () => {
-      list.set(Math.max(position, size), nothing)
-      return 1
-    },
-  )
+  if (position < size) return forEach(L, new Removal(list, position + 1, list, position, size - position))
+  list.set(position, nothing)
+  return 1
 }
 
 function failOutOfBounds(L: LuaState, argument: number): void {
@@ -125,29 +151,57 @@ function move(L: LuaState): number {
   const to = slotAt(L, 1).value === slotAt(L, target).value ? from : listArgument(L, target)
   const count = last - first + 1
   if (count > mostElements) auxiliary.luaL_argerror(L, 3, toBytes('too many elements to move'))
-  return shift(L, { from, first, to, start, count }, () => {
-    lua.lua_pushvalue(L, target)
-    return 1
-  })
-}
-
-interface Shift {
-  from: List
-  first: number
-  to: List
-  /** Where the first one gets to. */
-  start: number
-  count: number
+  return forEach(L, new Shift(from, first, to, start, count))
 }
 
 /** Copies elements, from the last one on where the first ones would cover what is still to be copied. */
-function shift(L: LuaState, { from, first, to, start, count }: Shift, end: () => number): number {
-  const isApart = start >= first + count || start <= first || from !== to
-  function each(step: number): void {
-    const offset = isApart ? step : count - 1 - step
-    to.set(start + offset, from.get(first + offset))
+class Shift implements ElementWork {
+  readonly count: number
+  readonly perPause: number
+  protected readonly from: List
+  protected readonly first: number
+  protected readonly to: List
+  /** Where the first one gets to. */
+  protected readonly start: number
+
+  constructor(from: List, first: number, to: List, start: number, count: number) {
+    this.count = count
+    this.perPause = Math.min(from.perPause, to.perPause)
+    this.from = from
+    this.first = first
+    this.to = to
+    this.start = start
   }
-  return forEach(L, from.perPause < to.perPause ? from : to, { count, each, end })
+
+  each(_L: LuaState, begin: number, stop: number): void {
+    const { from, first, to, start, count } = this
+    const isApart = start >= first + count || start <= first || from !== to
+    for (let step = begin; step < stop; step += 1) {
+      const offset = isApart ? step : count - 1 - step
+      to.set(start + offset, from.get(first + offset))
+    }
+  }
+
+  end(L: LuaState): number {
+    lua.lua_pushvalue(L, lua.lua_isnoneornil(L, 5) ? 1 : 5)
+    return 1
+  }
+}
+
+/** Of what lies behind the place of a new element. */
+class Insertion extends Shift {
+  override end(L: LuaState): number {
+    this.to.set(this.first, copyOf(slotAt(L, 3)))
+    return 0
+  }
+}
+
+/** Of what lies behind the element that goes, which is on the stack. */
+class Removal extends Shift {
+  override end(): number {
+    this.to.set(this.start + this.count, nothing)
+    return 1
+  }
 }
 
 function pack(L: LuaState): number {
@@ -169,9 +223,15 @@ function unpack(L: LuaState): number {
   const count = last - first + 1
   if (count <= 0) return 0
   if (!lua.lua_checkstack(L, count)) throw new LuaFailure('too many results to unpack')
-  return forEach(L, list, {
-    count,
-    each: (step) => pushValue(L, list.get(first + step)),
+  if (count <= list.perPause) {
+    for (let index = first; index <= last; index += 1) pushValue(L, list.get(index))
+    return count
+  }
+  return partByPart(L, {
+    ...{ count, perPause: list.perPause },
+    each(_L, begin, stop) {
+      for (let index = first + begin; index < first + stop; index += 1) pushValue(L, list.get(index))
+    },
     end: () => count,
   })
 }
