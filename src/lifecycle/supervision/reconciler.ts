@@ -15,9 +15,9 @@ const longestLoadDelay = 5 * 60_000
 
 /**
  * Finishes what could not be written down, because the disk was full, say: a plugin that is half-way is taken to a
- * state from which commands start, one whose files are not those of the journal gets those, and one that should run is loaded. One that could not be, because the machine was short of
- * files or threads, or its disk failed or was full, is loaded when that is over, and a manifest that could not be read for that is read. Nobody
- * has to ask for it.
+ * state from which commands start, one whose files are not those of the journal gets those, and one that should run is
+ * loaded. One that could not be, because the machine was short of files or threads, or its disk failed or was full, is loaded
+ * when that is over, and a manifest that could not be read for that is read. Nobody has to ask for it.
  */
 export interface Reconciler {
   /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
