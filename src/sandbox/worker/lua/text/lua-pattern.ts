@@ -1,7 +1,4 @@
-/**
- * Lua patterns on bytes. An own matcher, because fengari's cannot be stopped: a pattern may take time that is
- * exponential in its length, and here every so many steps somebody is asked whether to go on.
- */
+/** Lua patterns on bytes. An own matcher: fengari's cannot be stopped, and a pattern may take time that is exponential in its length. */
 import { inClass, isDigit } from './character-class.ts'
 import { LuaFailure } from '../raw-function.ts'
 
@@ -68,13 +65,9 @@ export function createMatcher(
   let steps = 0
   let polls = 0
 
-  /** Bytes of the pattern, or of a capture, that are read once more: some take as long as a step. */
-  function read(bytes: number): void {
-    steps += bytes >> 4
-  }
-
-  function step(): void {
-    steps += 1
+  /** `bytes` of a set, or of a capture, are read in it: some of them take as long as a step. */
+  function step(bytes = 0): void {
+    steps += 1 + (bytes >> 4)
     if (steps >= stepsPerPoll) {
       steps = 0
       polls += 1
@@ -98,16 +91,15 @@ export function createMatcher(
       if (pattern[next] === escapeSign) next += 1
       next += 1
     } while (pattern[next] !== closeSet)
-    read(next - p)
+    step(next - p)
     return next + 1
   }
 
   /** `last` is the closing bracket. */
   function inSet(c: number, p: number, last: number): boolean {
-    read(last - p)
+    step(last - p)
     const negated = pattern[p + 1] === caret
-    let at = negated ? p + 2 : p + 1
-    for (; at < last; at += 1) {
+    for (let at = negated ? p + 2 : p + 1; at < last; at += 1) {
       if (pattern[at] === escapeSign) {
         at += 1
         if (inClass(c, pattern[at] ?? 0)) return !negated
@@ -198,7 +190,7 @@ export function createMatcher(
     }
     if (length < 0 || end - s < length) return -1
     const start = starts[index] ?? 0
-    read(length)
+    step(length)
     for (let at = 0; at < length; at += 1) if (subject[start + at] !== subject[s + at]) return -1
     return s + length
   }
