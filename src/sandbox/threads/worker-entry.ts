@@ -13,19 +13,26 @@ export interface WorkerProgram {
 }
 
 /**
- * What a worker is started with: says which thread it is, compiles the program in its `workerData`, or takes it from the cache, and runs it. Only
- * the program itself may ask for modules of Node's; a bootstrap that is given as text finds `require` among the globals.
+ * Added to a worker's nice value (-20 to 19, 0 is usual): where the processors are all in use, the host's thread and the machine's other
+ * programs come first, each with three times a worker's share. It costs nothing where a processor is free.
+ */
+const niceIncrement = 5
+
+/**
+ * What a worker is started with: gives way to the host's thread, says which thread it is, compiles the program in its `workerData`, or takes it
+ * from the cache, and runs it. Only the program itself may ask for modules of Node's; a bootstrap that is given as text finds `require` among
+ * the globals.
  */
 export const workerBootstrap = `{
   const load = require
   const { program: { source, code }, turns } = load('node:worker_threads').workerData
-  if (turns !== undefined) {
-    try {
-      const [, thread] = load('node:fs').readlinkSync('/proc/thread-self').split('/task/')
-      Atomics.store(new Int32Array(turns.cells), ${turnCells.thread}, Number(thread))
-    } catch {
-      // Linux alone has it.
-    }
+  try {
+    const [, thread] = load('node:fs').readlinkSync('/proc/thread-self').split('/task/')
+    if (turns !== undefined) Atomics.store(new Int32Array(turns.cells), ${turnCells.thread}, Number(thread))
+    const { getPriority, setPriority } = load('node:os')
+    setPriority(0, Math.min(getPriority(0) + ${niceIncrement}, 19))
+  } catch {
+    // Linux alone names its threads, and has a nice value for each; elsewhere it is that of the whole process.
   }
   const { Script } = load('node:vm')
   const options = { filename: 'worker.js', cachedData: code && new Uint8Array(code) }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createRequire } from 'node:module'
+import { getPriority } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { runInThisContext } from 'node:vm'
 import { MessageChannel, Worker } from 'node:worker_threads'
@@ -73,6 +74,15 @@ test('a shared worker says which thread it is, so that it is known how long it h
     assert.ok(times !== undefined && times.ran > 1, `it ran for ${times?.ran} ms`)
   else assert.deepEqual([thread, times], [0, undefined])
   assert.equal(threadTimesOf(0), undefined)
+})
+
+test('a worker gives way to the thread of the host', async (t) => {
+  const rules = rulesOfTurns()
+  await startWorker(t, workerProgram(), rules)
+  if (process.platform === 'linux') {
+    const thread = Atomics.load(new Int32Array(rules.cells), turnCells.thread)
+    assert.equal(getPriority(thread), Math.min(getPriority(process.pid) + 5, 19))
+  }
 })
 
 test('what comes for a plugin that has ended is no turn of it, and the worker keeps nothing for it', async (t) => {
