@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { createRunQueue, type Runner } from '../../src/sandbox/worker/scheduling/run-queue.ts'
+import { collectGarbage } from '../helpers/collect-garbage.ts'
 import { createManualClock } from '../helpers/manual-clock.ts'
 
 /** A queue whose time is that which its runners take, and what they did: letters, in order. */
@@ -176,6 +177,25 @@ test('one that has others served while it waits does not rest for the time that 
   queue.add(caller)
   await turns(6)
   assert.equal(did.join('').replaceAll('s', '').slice(0, 4), 'cmcm', did.join(''))
+})
+
+test('who has gone in its own slice is held by nobody, also where nobody else wants the worker', async (context) => {
+  const { queue, turns } = stage(context)
+  const gone = ((): WeakRef<Runner> => {
+    const runner: Runner = {
+      isEnding: false,
+      runSlice() {
+        queue.remove(runner)
+        return false
+      },
+    }
+    queue.run(runner)
+    return new WeakRef(runner)
+  })()
+  // What a weak reference has made stays until the turn of the event loop has ended.
+  await turns(2)
+  collectGarbage()
+  assert.equal(gone.deref(), undefined)
 })
 
 test('nobody is waited for who has gone', async (context) => {

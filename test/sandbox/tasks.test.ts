@@ -137,6 +137,13 @@ test('steps that have Lua called again and again are set aside between two calls
   assert.deepEqual([counts, called, isDone], [[4, 8, 9], 40, true])
 })
 
+test('who has ended in its slice does not want another one, although the slice is over', () => {
+  const { did, queue, tasks, work } = stage()
+  tasks.start(work('last', tasks.close))
+  assert.deepEqual(did, ['last'])
+  assert.equal(queue.runOne(), false)
+})
+
 test('of very many deliveries each slice does a few, in order', () => {
   const inbox = createInbox((error) => assert.fail(String(error)))
   const done: number[] = []

@@ -161,6 +161,8 @@ export function createRunQueue({ monotonic, schedule: scheduleCall }: Clock): Ru
     remove(runner) {
       waiting.delete(runner)
       rests.delete(runner)
+      // All of its memory hangs on it.
+      if (last === runner) last = undefined
       if (waiting.size === 0) restEnd?.cancel()
     },
     sliceIsOver: () => monotonic() >= end,

@@ -124,7 +124,7 @@ export function createTasks(settings: TasksSettings): Tasks {
         if (task === undefined) break
         run(task)
         // Whether there is more work besides is found out in the next slice.
-        if (!mayGoOn()) return stack.length === 0 || canRun()
+        if (!mayGoOn()) return !runner.closed && (stack.length === 0 || canRun())
       }
       if (runner.closed || stack.length > 0) return false
       return settings.moreWork(() => mayGoOn() && idle() && !runner.closed) || canRun()
