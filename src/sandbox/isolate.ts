@@ -118,6 +118,7 @@ const isolateErrorCodes = [
   'load_timeout', // chunk and onInit took longer than allowed
   'unresponsive', // the worker stopped answering: an endless loop
   'out_of_memory',
+  'machine_out_of_memory', // it had most of it when hardly any was left
   'worker_died',
   'neighbour_ended', // another plugin took its worker along, as a neighbour or by a call; not this one's fault
   'ended_another', // it has ended another plugin, which served its call

@@ -74,6 +74,11 @@ export interface SandboxLimits extends Omit<PluginLimits, 'memory' | 'callbackTi
   sharedStringMegabytes: number
   /** Share of the two at which the plugin that has grown most gets a worker of its own, 0 to 1. */
   sharedMemoryShare: number
+  /** Up to so many megabytes a worker of its own stays where the machine is short of memory; one that shares may have grown by. */
+  sparedMegabytes: number
+  sparedGrowthMegabytes: number
+  /** Megabytes of Lua strings at most in a worker of its own, whatever its heap. */
+  ownStringMegabytes: number
   /** From the use of the worker that is kept ready until the next one is started. */
   spareDelay: number
 }
@@ -125,6 +130,11 @@ export const defaultLimits: Readonly<SandboxLimits> = Object.freeze({
   sharedHeapMegabytes: 256,
   sharedStringMegabytes: 64,
   sharedMemoryShare: 0.75,
+  // Four times what an idle one takes, and a hundred times.
+  sparedMegabytes: 48,
+  sparedGrowthMegabytes: 16,
+  // As much as its heap lets it, where the machine has so much.
+  ownStringMegabytes: Number.POSITIVE_INFINITY,
   // The plugins that have just moved there have the processor first.
   spareDelay: 1_000,
 })
@@ -134,7 +144,10 @@ const outsideShare = 2
 
 /** Bytes that a worker may have outside its heap. `heapMegabytes`: when it is the plugin's own; else it is shared. */
 export function outsideBytes(limits: SandboxLimits, heapMegabytes?: number): number {
-  const megabytes = heapMegabytes === undefined ? limits.sharedStringMegabytes : heapMegabytes * outsideShare
+  const megabytes =
+    heapMegabytes === undefined
+      ? limits.sharedStringMegabytes
+      : Math.min(heapMegabytes * outsideShare, limits.ownStringMegabytes)
   return megabytes * 1024 * 1024
 }
 

@@ -1,3 +1,4 @@
+import { type AvailableMemory, createAvailableMemory } from '../base/memory/available-memory.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import { isMachineFault } from '../base/files/machine-fault.ts'
@@ -12,6 +13,7 @@ import {
 } from './isolate.ts'
 import { createIsolateHost, type IsolateHost } from './isolates/isolate-host.ts'
 import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './limits.ts'
+import { createMemoryEviction } from './threads/memory-eviction.ts'
 import { createOwnWorkers } from './threads/own-workers.ts'
 import { createPluginCalls } from './calls/plugin-calls.ts'
 import { createScheduler } from './flow/scheduler.ts'
@@ -27,7 +29,12 @@ export interface SandboxSettings {
    * own has one; the same with as few workers for many as go; or a worker for each plugin.
    */
   isolation?: 'auto' | 'shared' | 'dedicated'
+  /** What the machine has left; the system's own answer by default. */
+  availableMemory?(): AvailableMemory | undefined
 }
+
+/** Of the machine's memory, for the strings of one plugin. They come faster than anybody can look. */
+const mostForStrings = 1 / 4
 
 /** Attempts to load a plugin in a shared worker; the last one is in a worker of its own. */
 const sharedAttempts = 3
@@ -55,7 +62,10 @@ const excesses: Partial<Record<IsolateErrorCode, Excess>> = { overran: 'time', o
 /** Runs plugins in worker threads. */
 export function createSandbox(settings: SandboxSettings): Sandbox {
   const { clock, logger } = settings
+  const availableMemory = settings.availableMemory ?? createAvailableMemory()
   const limits: SandboxLimits = { ...defaultLimits, ...settings.limits }
+  const { total = Number.POSITIVE_INFINITY } = availableMemory() ?? {}
+  limits.ownStringMegabytes = Math.min(limits.ownStringMegabytes, (total / 1024 / 1024) * mostForStrings)
   const isolates = new Set<IsolateHost>()
   const pluginCalls = createPluginCalls()
   const scheduler = createScheduler(clock.monotonic)
@@ -69,6 +79,10 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     isolation === 'dedicated'
       ? own
       : createWorkerPool({ ...common, own, limits: groupsOf(isolation, limits) })
+  const memoryEviction = createMemoryEviction({
+    ...{ clock, logger, availableMemory, workers: slots.memoryUsers },
+    spared: limits.sparedMegabytes * 1024 * 1024,
+  })
 
   async function loadAt(
     slot: WorkerSlot,
@@ -124,6 +138,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     usage: () => [...isolates].map((isolate) => isolate.usage()),
     async close() {
       closed = true
+      memoryEviction.close()
       await Promise.all([...isolates].map((isolate) => isolate.close()))
       await slots.close()
     },

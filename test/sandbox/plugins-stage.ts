@@ -20,8 +20,9 @@ export async function withStage(
   use: (stage: Stage) => Promise<void>,
   limits: Partial<SandboxLimits> = {},
   isolation?: SandboxSettings['isolation'],
+  more: Partial<SandboxSettings> = {},
 ): Promise<void> {
-  const sandbox = testSandbox(limits, isolation === undefined ? {} : { isolation })
+  const sandbox = testSandbox(limits, { ...(isolation && { isolation }), ...more })
   const installed = new Set<string>()
   try {
     await use({

@@ -18,7 +18,7 @@ export function tooManyStrings(limits: SandboxLimits, heapMegabytes: number): Is
   const megabytes = outsideBytes(limits, heapMegabytes) / 1024 / 1024
   return new IsolateError(
     'out_of_memory',
-    `the plugin kept more than ${megabytes} MB of strings, twice its ${heapMegabytes} MB of memory (limit memory), and was ended`,
+    `the plugin kept more than ${Math.floor(megabytes)} MB of strings beside its ${heapMegabytes} MB of memory (limit memory), and was ended`,
   )
 }
 

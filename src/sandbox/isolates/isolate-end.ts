@@ -192,8 +192,9 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
       else if (message.excess === 'memory') slot.fail(tooManyStrings(limits, slot.heapMegabytes))
     },
     died(error) {
-      // A neighbour's end is not the doing of who wants what this one did just then.
-      const mayBeBlamed = unloading === undefined && error.code !== 'neighbour_ended'
+      // A neighbour's end, or the machine's want, is not the doing of who wants what this one did just then.
+      const isOfOthers = error.code === 'neighbour_ended' || error.code === 'machine_out_of_memory'
+      const mayBeBlamed = unloading === undefined && !isOfOthers
       const foreignCaller = mayBeBlamed ? pluginCalls.servedBy(number) : undefined
       if (foreignCaller !== undefined) {
         charge(foreignCaller, error, (reason) => void end(reason))

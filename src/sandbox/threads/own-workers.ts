@@ -88,6 +88,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
   return {
     take,
     takeOwn: take,
+    memoryUsers: () => threads,
     // For whose limits and version is not known yet.
     expect: () => Promise.resolve(),
     async close() {

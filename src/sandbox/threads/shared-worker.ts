@@ -3,12 +3,13 @@ import type { Logger } from '../../base/log/log.ts'
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
+import type { MemoryUser } from './memory-eviction.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'
 import { threadTimesOf } from './thread-times.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
 /** One worker for several isolates, with what tells the culprit when it hangs or dies. */
-export interface SharedWorker {
+export interface SharedWorker extends MemoryUser {
   readonly number: number
   readonly thread: WorkerThread
   /** Full ids of its plugins by number of the isolate. */
@@ -65,7 +66,9 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
       dying(error) {
         watch.stop()
         death = error
-        culprit ??= watch.culprit(error.code === 'out_of_memory' ? 'memory' : 'other')
+        culprit ??= watch.culprit(
+          error.code === 'out_of_memory' || error.code === 'machine_out_of_memory' ? 'memory' : 'other',
+        )
         const plugin = culprit === undefined ? undefined : isolates.get(culprit)
         const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
         forNeighbours = new IsolateError('neighbour_ended', `${because} ended: ${error.code}`)
@@ -92,6 +95,10 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
     thread,
     isolates,
     fail,
+    memory: thread.memory,
+    collectGarbage: thread.collectGarbage,
+    // It does so itself, with the next turn of one that grows.
+    evict: (reason, atOnce) => (atOnce ? thread.evict(reason, atOnce) : watch.evictLargest()),
     close() {
       closed = true
       watch.stop()

@@ -10,6 +10,8 @@ export interface TurnWatchdog {
   readonly rules: TurnRules
   /** Whom the end of the worker is to be put down to; undefined when nobody has run. */
   culprit(kind: 'memory' | 'other'): number | undefined
+  /** The isolate that has grown most is to go, if it has grown much. */
+  evictLargest(): void
   start(): void
   stop(): void
 }
@@ -118,6 +120,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
       windowShare: limits.windowShare,
       heapBytes: limits.sharedHeapMegabytes * megabyte * limits.sharedMemoryShare,
       outsideBytes: limits.sharedStringMegabytes * megabyte * limits.sharedMemoryShare,
+      sparedBytes: limits.sparedGrowthMegabytes * megabyte,
     },
     culprit(kind) {
       const running = shown('running')
@@ -126,6 +129,7 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
       // the one that ran, and between two turns it is the one that kept most.
       return shown('evicted') ?? running ?? shown('largest') ?? shown('last')
     },
+    evictLargest: () => void Atomics.store(cells, turnCells.short, 1),
     start() {
       ticking ??= every(clock, limits.beatInterval, tick)
     },

@@ -145,6 +145,7 @@ export function createWorkerPool({
   }
 
   return {
+    memoryUsers: () => [...own.memoryUsers(), ...workers.values()],
     async expect(isolates) {
       if (closing) return
       expected = isolates

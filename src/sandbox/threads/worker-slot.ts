@@ -1,5 +1,6 @@
 import type { Excess } from '../../schema/worker/worker-protocol.ts'
 import type { IsolateSource } from '../isolate.ts'
+import type { MemoryUser } from './memory-eviction.ts'
 import type { WorkerThread } from './worker-thread.ts'
 
 /** A place for one isolate in a worker: all that the isolate's host side needs of it. */
@@ -31,6 +32,8 @@ export interface WorkerSlots {
    * Throws nothing.
    */
   expect(isolates: number): Promise<void>
+  /** All workers. */
+  memoryUsers(): Iterable<MemoryUser>
   /** Ends all workers. */
   close(): Promise<void>
 }

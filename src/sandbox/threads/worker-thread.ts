@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream'
+import { signalCells } from '../../schema/worker/shared-cells.ts'
 import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
@@ -17,6 +18,7 @@ import type { TurnRules } from '../../schema/worker/shared-cells.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import { createPendingRequests, type Reply } from '../calls/pending-requests.ts'
+import type { MemoryUser } from './memory-eviction.ts'
 import { workerBootstrap, workerProgram } from './worker-entry.ts'
 import { terminateWorker } from './worker-termination.ts'
 
@@ -36,14 +38,14 @@ export interface IsolateListener {
 }
 
 export interface WorkerUsage {
-  /** Bytes; null before the first sign of life. */
+  /** Bytes; null before it has looked first. */
   memory: number | null
   /** Share of the time in which it was busy, 0 to 1, between the last two signs of life. */
   load: number | null
 }
 
 /** One worker thread, which holds isolates by number. */
-export interface WorkerThread {
+export interface WorkerThread extends MemoryUser {
   /** It has ended, or is ending. */
   readonly gone: boolean
   attach(isolate: number, listener: IsolateListener): void
@@ -56,7 +58,7 @@ export interface WorkerThread {
   readonly signal: SharedArrayBuffer
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
-  /** What it takes of memory and processor, as of its last sign of life. */
+  /** What it takes of memory and processor, as it said last. */
   usage(): WorkerUsage
   /** Ends the worker for this reason; its isolates hear of it. */
   fail(error: IsolateError): void
@@ -90,7 +92,9 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   const worker = startWorker()
   let gone = false
   let measured = worker.performance.eventLoopUtilization()
-  let usage: WorkerUsage = { memory: null, load: null }
+  /** As of its last sign of life. */
+  let load: number | null = null
+  const signal = new Int32Array(requests.setup.signal)
   let exited: Promise<unknown> | undefined
 
   function startWorker(): Worker {
@@ -141,10 +145,12 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     if (!gone) worker.postMessage(message, transfer)
   }
 
-  function measure(memory: number | undefined): void {
-    const load = loadSinceMeasured()
+  /** As it looked last, at least ten times a second while Lua runs; 0 before the first look. */
+  const memory = (): number => Atomics.load(signal, signalCells.memory) * 1024
+
+  function measure(): void {
+    load = loadSinceMeasured()
     measured = worker.performance.eventLoopUtilization()
-    usage = { memory: memory ?? null, load }
   }
 
   function loadSinceMeasured(): number | null {
@@ -165,7 +171,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     heartbeat.stop()
     exited ??= Promise.all([
       // A sign of life that had to wait comes when the worker has just ceased to be busy.
-      terminateWorker(worker, { wasBusy: Math.max(usage.load ?? 0, loadSinceMeasured() ?? 1) > idleLoad }),
+      terminateWorker(worker, { wasBusy: Math.max(load ?? 0, loadSinceMeasured() ?? 1) > idleLoad }),
       requests.close(),
     ])
     return exited.then(() => undefined)
@@ -188,7 +194,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     }
     if (message.kind === 'pong') {
       heartbeat.pong(message.sequence)
-      measure(message.memory)
+      measure()
       return
     }
     const listener = listeners.get(message.isolate)
@@ -234,7 +240,13 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
       if (!gone) requests.post(message, transfer)
     },
     signal: requests.setup.signal,
-    usage: () => usage,
+    usage: () => ({ memory: memory() || null, load }),
+    memory,
+    collectGarbage: () => post({ kind: 'collectGarbage' }),
+    evict(reason) {
+      die(reason)
+      return close()
+    },
     fail: die,
     watch: (enabled) => (enabled && !gone ? heartbeat.start() : heartbeat.stop()),
     close,

@@ -60,17 +60,19 @@ export interface WorkerIsolateSettings {
   /** Only in a worker that it shares with others. */
   turns: Turns | undefined
   queue: RunQueue
-  /** Called once, when nothing of the isolate is left. */
-  closed(): void
+  /** Called about every millisecond of Lua. */
+  working(): void
+  /** Called once, when nothing of the isolate is left; `last` is to be posted. */
+  closed(last: WorkerMessage): void
 }
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
-  const { message: setup, post, questions, turns, queue } = settings
+  const { message: setup, post, questions, turns, queue, working } = settings
   const { isolate, source, budgets } = setup
   const flow = new Int32Array(setup.flow)
   const clock = workerClock
   const turn = <T>(task: () => T): T => (turns === undefined ? task() : turns.run(isolate, task))
-  const ownBudget = createTimeBudget(clock)
+  const ownBudget = createTimeBudget(clock, working)
   const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)
@@ -217,11 +219,10 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   }
 
   function refusalOf({ code, error }: StartFailure): WorkerMessage {
-    const { message, traceback } = failureOf(error)
-    const failure = {
-      message: redactor.redactMessage(withFunctionMeant(message)),
-      traceback: redactor.redactMessage(traceback),
-    }
+    const { redactMessage } = redactor
+    const found = failureOf(error)
+    const message = redactMessage(withFunctionMeant(found.message))
+    const failure = { message, traceback: redactMessage(found.traceback) }
     return { kind: 'loadFailed', isolate, code, failure }
   }
 
@@ -254,8 +255,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     outbox.close()
     tasks.close()
     giveUp()
-    post(last)
-    settings.closed()
+    settings.closed(last)
   }
 
   function* unload(): Steps<void> {

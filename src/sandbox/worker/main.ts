@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { postToHost } from '../../schema/worker/call-frames.ts'
+import { signalCells } from '../../schema/worker/shared-cells.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
 import { collectGarbage, heapStatistics, prepareGarbageCollection } from './heap.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
@@ -17,6 +18,7 @@ const port = parentPort
 const warmUp = new TextEncoder().encode('local t = {} for i = 1, 1000 do t[i] = tostring(i) end')
 const post = (message: WorkerMessage, transfer?: ArrayBuffer[]): void => postToHost(port, message, transfer)
 const setup = workerData as WorkerSetup
+const signal = new Int32Array(setup.signal)
 const isolates = new Map<number, WorkerIsolate>()
 const queue = createRunQueue(workerClock)
 const turns: Turns | undefined =
@@ -31,11 +33,14 @@ const turns: Turns | undefined =
 /** Share of its room outside the heap above which a worker counts as full, and looks in a row at which it is. */
 const keptShare = 0.95
 const looksAllowed = 3
+/** Milliseconds between two looks at the memory in the midst of Lua; they take some microseconds. */
+const memoryInterval = 100
 /** Bytes that a plugin has left behind, as V8 collects nothing in a worker that is idle. */
 const worthCollecting = 32 * 1024 * 1024
 if (turns !== undefined) prepareGarbageCollection()
 let outsideLimit = Number.POSITIVE_INFINITY
 let looksAbove = 0
+let memoryDue = workerClock.monotonic() + memoryInterval
 const questions = createQuestionChannel({
   setup,
   clock: workerClock,
@@ -52,11 +57,28 @@ const questions = createQuestionChannel({
   refuse: (isolate, references) => isolates.get(isolate)?.refuse(references),
 })
 
-/** Strings of Lua are byte arrays, which are outside the heap. */
+/** Strings of Lua are byte arrays, which are outside the heap. The host sees it, too. */
 function memoryInUse(): MemoryInUse {
   const { used_heap_size: heap, external_memory: outside } = heapStatistics()
+  Atomics.store(signal, signalCells.memory, (heap + outside) / 1024)
   return { heap, outside }
 }
+
+/** In the midst of a callback no ping is answered. */
+function showMemory(): void {
+  if (workerClock.monotonic() < memoryDue) return
+  memoryDue = workerClock.monotonic() + memoryInterval
+  memoryInUse()
+}
+
+/** What an isolate leaves behind is given back before the host hears of its end: it may be about to load it in another worker. */
+function collectBefore(last: WorkerMessage): void {
+  collectGarbage()
+  memoryInUse()
+  post(last)
+}
+
+const working = turns === undefined ? showMemory : () => undefined
 
 /**
  * Ends a plugin that keeps too many strings in a worker of its own; it gets no more of them, so it is of no use to
@@ -76,20 +98,24 @@ function lookOutside(outside: number): void {
 port.on('message', (message: HostMessage) => {
   switch (message.kind) {
     case 'ping': {
-      const { heap, outside } = memoryInUse()
-      lookOutside(outside)
-      post({ kind: 'pong', sequence: message.sequence, memory: heap + outside })
+      lookOutside(memoryInUse().outside)
+      post({ kind: 'pong', sequence: message.sequence })
       break
     }
+    case 'collectGarbage':
+      collectGarbage()
+      memoryInUse()
+      break
     case 'load': {
       const number = message.isolate
-      const closed = (): void => {
+      const closed = (last: WorkerMessage): void => {
         isolates.delete(number)
         questions.ended(number)
-        if ((turns?.forget(number) ?? 0) > worthCollecting) setImmediate(collectGarbage)
+        if ((turns?.forget(number) ?? 0) > worthCollecting) setImmediate(collectBefore, last)
+        else post(last)
       }
       outsideLimit = message.outsideBytes
-      const isolate = createWorkerIsolate({ message, post, questions, turns, queue, closed })
+      const isolate = createWorkerIsolate({ message, post, questions, turns, queue, working, closed })
       isolates.set(number, isolate)
       isolate.load()
       break

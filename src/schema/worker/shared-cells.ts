@@ -31,13 +31,15 @@ export const flowCells = {
   count: 3,
 } as const
 
-/** Int32 cells of a worker, of which it waits on the spot for an answer. */
+/** Int32 cells of a worker that others look at: of its waits on the spot for an answer, and of its memory. */
 export const signalCells = {
   /** Grows with every message that the worker also reads while it waits: what it sleeps on. */
   received: 0,
   /** Odd while it sleeps; grows by two with each thing that it does in between, which is a sign of life. */
   waits: 1,
-  count: 2,
+  /** KiB of its heap and of what it keeps outside, as it looked last: in the midst of long work, too. */
+  memory: 2,
+  count: 3,
 } as const
 
 /**
@@ -67,7 +69,9 @@ export const turnCells = {
   thread: 6,
   /** The isolate that has to go for its memory, until it has gone; 0: none. */
   evicted: 7,
-  count: 8,
+  /** 1: the machine has hardly any memory left, so the isolate that has grown most has to go now. */
+  short: 8,
+  count: 9,
 } as const
 
 /** How isolates take turns in a worker that they share. */
@@ -83,4 +87,6 @@ export interface TurnRules {
   /** Bytes of heap, and of what is kept outside it, at which the isolate that grew most has to go. */
   heapBytes: number
   outsideBytes: number
+  /** Bytes by which an isolate may have grown to stay also where the machine is short of memory. */
+  sparedBytes: number
 }

@@ -27,8 +27,8 @@ const Failure = Type.Object({ message: Shown, traceback: Shown })
 /** What a worker says to the host, by `kind`. */
 export const workerMessageSchemas = {
   ready: Type.Object({ kind: Type.Literal('ready') }),
-  /** `memory`: bytes of the worker's own heap, and of what it keeps outside of it. */
-  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count, memory: Type.Optional(Count) }),
+  /** Its memory is in `signalCells` then. */
+  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count }),
   loaded: Type.Object({ kind: Type.Literal('loaded'), ...Isolate }),
   loadFailed: Type.Object({
     kind: Type.Literal('loadFailed'),
@@ -186,6 +186,8 @@ export type HostMessage =
   /** There is credit again; the number of it is in the flow cells. */
   | { kind: 'credit'; isolate: number }
   | { kind: 'ping'; sequence: number }
+  /** The machine is short of memory. */
+  | { kind: 'collectGarbage' }
 
 /** What comes on the port that a worker also reads while it waits: answers, and calls of other plugins. */
 export type UrgentMessage =

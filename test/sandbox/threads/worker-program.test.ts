@@ -15,7 +15,12 @@ import {
   type WorkerProgram,
   workerProgram,
 } from '../../../src/sandbox/threads/worker-entry.ts'
-import { turnCells, type TurnRules } from '../../../src/schema/worker/shared-cells.ts'
+import {
+  createCells,
+  signalCells,
+  turnCells,
+  type TurnRules,
+} from '../../../src/schema/worker/shared-cells.ts'
 import type { WorkerSetup } from '../../../src/schema/worker/worker-protocol.ts'
 
 /** A worker that runs this program, and its first message. */
@@ -26,7 +31,7 @@ async function startWorker(
 ): Promise<{ worker: Worker; message: unknown }> {
   const { port1, port2 } = new MessageChannel()
   const setup: WorkerSetup = {
-    ...{ urgent: port2, signal: new SharedArrayBuffer(4) },
+    ...{ urgent: port2, signal: createCells(signalCells) },
     ...(turns && { turns }),
   }
   const options = { eval: true, workerData: { ...setup, program }, transferList: [port2], env: {} }

@@ -57,10 +57,11 @@ export interface TimeBudget {
   excuse<T>(task: () => T): T
 }
 
-export function createTimeBudget({
-  monotonic,
-  processorTime,
-}: Pick<Clock, 'monotonic' | 'processorTime'>): TimeBudget {
+/** `working`: called whenever Lua asks. */
+export function createTimeBudget(
+  { monotonic, processorTime }: Pick<Clock, 'monotonic' | 'processorTime'>,
+  working?: () => void,
+): TimeBudget {
   let current: TimeAccount | undefined
   /** Until when the present account has been counted. */
   let since = 0
@@ -107,6 +108,7 @@ export function createTimeBudget({
       }
     },
     check() {
+      working?.()
       if (current === undefined) return undefined
       settle()
       if (current.spent < current.allowed && since < current.until) return undefined

@@ -182,9 +182,11 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed)
       blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
-    if (heap < doubtful.heap && outside < doubtful.outside) return
+    const isShort = Atomics.exchange(cells, turnCells.short, 0) === 1
+    if (!isShort && heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave, and to be collected: nobody else is to go for what it still keeps.
-    if (evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats) return
+    const isRecent = evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats
+    if (isRecent && !(isShort && evicted?.isolate === undefined)) return
     collect()
     const kept = settle()
     orphaned = 0
@@ -193,12 +195,13 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
     }
     const less = leaving()
-    if (kept.heap - less < room.heap && kept.outside - less < room.outside) return
-    const grower = largest('staying')?.isolate
-    if (grower === undefined) return
-    evicted = { isolate: grower, at: beat() }
-    Atomics.store(cells, turnCells.evicted, grower)
-    blame(grower, 'memory')
+    const hasRoom = kept.heap - less < room.heap && kept.outside - less < room.outside
+    if (hasRoom && !isShort) return
+    const grower = largest('staying')
+    if (grower === undefined || (hasRoom && grower.account.grown <= rules.sparedBytes)) return
+    evicted = { isolate: grower.isolate, at: beat() }
+    Atomics.store(cells, turnCells.evicted, grower.isolate)
+    blame(grower.isolate, 'memory')
   }
 
   /** Nobody pays for the time: it is long where much is kept, whoever keeps it. */

@@ -1,0 +1,123 @@
+import type { AvailableMemory } from '../../base/memory/available-memory.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import type { Logger } from '../../base/log/log.ts'
+import { IsolateError } from '../isolate.ts'
+
+/** A worker, as far as its memory goes. */
+export interface MemoryUser {
+  /** Bytes of its heap, and of what it keeps outside of it. */
+  memory(): number
+  /** Asks it to collect its garbage when it comes to it. */
+  collectGarbage(): void
+  /** Ends whoever has most in it, or the worker, if others have it too and there is no time to ask. Resolves when that has begun. */
+  evict(reason: IsolateError, atOnce: boolean): Promise<void> | void
+}
+
+export interface MemoryEvictionSettings {
+  clock: Clock
+  logger: Logger
+  /** Undefined where the system does not say: then nothing is done. */
+  availableMemory(): AvailableMemory | undefined
+  workers(): Iterable<MemoryUser>
+  /** Bytes up to which a worker stays; half of them where it is urgent. */
+  spared: number
+}
+
+const mebibyte = 1024 * 1024
+/** Part of the memory that is to be left, and bytes: at least what plugins fill between two looks, and no more than helps. */
+const reservedShare = 1 / 8
+const leastReserve = 40 * mebibyte
+const mostReserve = 96 * mebibyte
+/** Reserves that are left when garbage is collected. */
+const lowReserves = 2
+/** And when it is urgent: nobody is asked any more. */
+const urgentReserves = 0.5
+/** Bytes a second by which plugins fill memory on two processors, at most: a look comes before what is left is gone. */
+const fastestGrowth = 200 * mebibyte
+/** Milliseconds. */
+const shortestInterval = 50
+const longestInterval = 5_000
+const collectionInterval = 10_000
+/** For one that is asked to let a plugin go, and until that counts as another time. */
+const patience = 400
+const forgotten = 2_000
+const warningInterval = 10 * 60_000
+
+const reserveOf = ({ total }: AvailableMemory): number =>
+  Math.min(Math.max(total * reservedShare, leastReserve), mostReserve)
+
+/**
+ * Ends the plugin that takes most memory before the system ends the host, and all plugins with it: each may keep within its limits, and
+ * all of them together, or one on a small machine, be too much. Nobody is ended while there is memory for others.
+ */
+export function createMemoryEviction(settings: MemoryEvictionSettings): { close(): void } {
+  const { clock, logger, availableMemory, spared } = settings
+  /** When it was last asked to let go of somebody. */
+  const asked = new WeakMap<MemoryUser, number>()
+  let collected = Number.NEGATIVE_INFINITY
+  let warned = Number.NEGATIVE_INFINITY
+  let closed = false
+  let next: ScheduledCall | undefined
+  lookAgain(availableMemory())
+
+  function bySize(): MemoryUser[] {
+    return [...settings.workers()].sort((one, other) => other.memory() - one.memory())
+  }
+
+  function collectGarbage(): void {
+    if (clock.monotonic() - collected < collectionInterval) return
+    collected = clock.monotonic()
+    for (const worker of bySize()) if (worker.memory() > spared / 2) worker.collectGarbage()
+  }
+
+  async function evictLargest(available: number, reserve: number): Promise<void> {
+    const largest = bySize()[0]
+    const has = largest?.memory() ?? 0
+    const left = Math.round(available / mebibyte)
+    const isUrgent = available < reserve * urgentReserves
+    if (largest === undefined || has <= (isUrgent ? spared / 2 : spared)) {
+      warn(left, has)
+      return
+    }
+    const since = clock.monotonic() - (asked.get(largest) ?? Number.NEGATIVE_INFINITY)
+    const atOnce = isUrgent || (since > patience && since < forgotten)
+    if (!atOnce && since <= patience) return
+    asked.set(largest, clock.monotonic())
+    const message = `hardly any memory was left (${left} MB), and its worker had most (${Math.round(has / mebibyte)} MB): it was ended before the system ends the host`
+    await largest.evict(new IsolateError('machine_out_of_memory', message), atOnce)
+  }
+
+  function warn(megabytesLeft: number, largest: number): void {
+    if (clock.monotonic() - warned < warningInterval) return
+    warned = clock.monotonic()
+    logger.warn('Hardly any memory is left, and no plugin takes much of it: the system may end the host', {
+      megabytesLeft,
+      largestPlugin: Math.round(largest / mebibyte),
+    })
+  }
+
+  async function look(): Promise<void> {
+    const memory = availableMemory()
+    if (memory === undefined) return
+    const { available } = memory
+    const reserve = reserveOf(memory)
+    if (available < reserve * lowReserves) collectGarbage()
+    if (available < reserve) await evictLargest(available, reserve)
+    lookAgain(memory)
+  }
+
+  /** Before what is left can be gone. */
+  function lookAgain(memory: AvailableMemory | undefined): void {
+    if (memory === undefined || closed) return
+    const untilGone = ((memory.available - reserveOf(memory)) / fastestGrowth) * 1_000
+    const interval = Math.min(Math.max(untilGone, shortestInterval), longestInterval)
+    next = clock.schedule(interval, () => void look())
+  }
+
+  return {
+    close() {
+      closed = true
+      next?.cancel()
+    },
+  }
+}
