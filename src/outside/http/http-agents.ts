@@ -53,6 +53,10 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   const keptConnections = createKeptConnections()
   /** Of the request that is just being sent: what is connected meanwhile is connected for it. */
   let connectingFor: AbortSignal | undefined
+  /** Requests whose answer has not begun. */
+  const unanswered = new Set<RequestOptions>()
+  const isAsked = (origin: string): boolean =>
+    [...unanswered].some((request) => request.origin === origin && !request.signal.aborted)
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -65,15 +69,25 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
     const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await library()).default
     const patience = { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: addressTimeout }
     const options = { ...patience, rejectUnauthorized: !insecure }
+    const httpProxy = proxy('HTTP_PROXY')
+    const httpsProxy = proxy('HTTPS_PROXY')
+    // A proxy is asked for any origin.
+    const knowsWhoAsks = direct || (httpProxy === '' && httpsProxy === '')
     const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher => {
       const dial = untilNobodyWaits(connect)
       const made: Pool = new Pool(origin, {
         ...others,
-        connect: (dialled, tell) =>
+        connect(dialled, tell) {
+          // undici connects again, without having been asked to, after a request that was given up has ended its connection.
+          if (connectingFor === undefined && knowsWhoAsks && !isAsked(String(origin))) {
+            tell(nobodyWaits(), null)
+            return
+          }
           dial(dialled, (...outcome) => {
             if (outcome[0] === null) keptConnections.add(made, outcome[1])
             tell(...outcome)
-          }),
+          })
+        },
       })
       return made
     }
@@ -90,8 +104,8 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       requestTls: options,
       // Only https goes through a tunnel: proxies commonly refuse one to any other port.
       proxyTunnel: false,
-      httpProxy: proxy('HTTP_PROXY'),
-      httpsProxy: proxy('HTTPS_PROXY'),
+      httpProxy,
+      httpsProxy,
       noProxy: variable('NO_PROXY'),
     })
   }
@@ -148,8 +162,9 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
           options.signal.throwIfAborted()
           // undici hears of the signal only once there is a connection, for which it takes its time.
           connectingFor = options.signal
+          unanswered.add(options)
           try {
-            return dispatcher.request(options)
+            return dispatcher.request(options).finally(() => unanswered.delete(options))
           } finally {
             connectingFor = undefined
           }

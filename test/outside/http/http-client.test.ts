@@ -673,6 +673,32 @@ test('connections that nobody uses make room for others, and those in use do not
   })
 })
 
+for (const [title, begin, more] of [
+  ['was cancelled', () => undefined, {}],
+  ['brings more than it may', (response) => response.write('more'), { maxBody: 1 }],
+] satisfies [string, (response: ServerResponse) => void, Partial<HttpRequest>][])
+  test(`nothing is connected for a request that ${title}`, async () => {
+    const controller = new AbortController()
+    let hangUp: () => void
+    const hungUp = new Promise<void>((resolve) => {
+      hangUp = resolve
+    })
+    const unfinished: Respond = (_seen, response, { socket }) => {
+      socket.once('close', hangUp)
+      begin(response)
+      if (more.maxBody === undefined) controller.abort()
+    }
+    await stage(ok, async ({ ask: askAnother }) => {
+      await stage(unfinished, async ({ server, client }) => {
+        await client.request('@test/probe', requestOf(server.url, more), controller.signal)
+        await hungUp
+        // By then it would have been connected again.
+        assert.equal(text(await askAnother('/')), 'fine')
+        assert.equal(server.connections, 1)
+      })
+    })
+  })
+
 test('a connection is used again', async () => {
   await stage(ok, async ({ server, ask }) => {
     for (let count = 0; count < 6; count += 1) await ask('/')
