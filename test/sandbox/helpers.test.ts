@@ -227,6 +227,18 @@ test('§4 JSON keeps empty arrays, skips functions, and answers nil and a messag
   ])
 })
 
+test('§4 a byte order mark in front of JSON is passed over, as in the answer to a request, and is text everywhere else', async () => {
+  const mark = '\\239\\187\\191'
+  const lines = await linesOf(
+    pluginSource(`
+      print(plugin:jsonDecode('${mark}{"a":1}').a, JSON:decode('${mark}[2]')[1], #plugin:jsonDecode('"${mark}"'))
+      print(#plugin:jsonDecode('${mark}["' .. ("x"):rep(5000) .. '"]')[1])
+      print(plugin:jsonDecode('${mark}${mark}1') == nil, plugin:jsonDecode('1${mark}') == nil)
+    `),
+  )
+  assert.deepEqual(lines, ['1\t2\t3', '5000', 'true\ttrue'])
+})
+
 test('§4 url sorts and encodes its parameters, and the authentication helpers give header values', async () => {
   const lines = await linesOf(
     pluginSource(`

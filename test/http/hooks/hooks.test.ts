@@ -207,6 +207,8 @@ test('§14 json is nil when it does not parse, and form is only there for urlenc
   assert.equal(form.body.json, undefined)
   const text = await ask(echo, { method: 'POST', body: 'a=1', headers: { 'Content-Type': 'text/plain' } })
   assert.deepEqual([text.body.body, text.body.form, text.body.json], ['a=1', undefined, undefined])
+  const marked = await ask(echo, { method: 'POST', body: '\ufeff{"on":true}' })
+  assert.deepEqual(marked.body.json, { on: true }, 'with a byte order mark')
 })
 
 test('§14 a path matches as a whole, and may have several parts', async () => {

@@ -9,12 +9,12 @@ import { toBytes } from '../lua/text/bytes.ts'
 export const mostJsonValues = 1_000_000
 
 /**
- * Reads JSON. Throws `Error` for what is none, or would take much more memory than its text: before it is read, for a
- * megabyte of brackets is a hundred of tables.
+ * Reads JSON, with or without the byte order mark that some servers put in front. Throws `Error` for what is none, or would
+ * take much more memory than its text: before it is read, for a megabyte of brackets is a hundred of tables.
  */
 export function parseJsonText(text: string, most: number): Json {
   assertReadable(text, most)
-  return JSON.parse(text) as Json
+  return JSON.parse(text.replace(/^\uFEFF/, '')) as Json
 }
 
 const backslash = 0x5c

@@ -54,8 +54,7 @@ export function createAnswerTables(
 
   function* parseBody(body: Uint8Array, most: number): Steps<Parsed> {
     try {
-      // Some servers put a byte order mark in front.
-      const json = parseJsonText(toUnicode(body).replace(/^\uFEFF/, ''), most)
+      const json = parseJsonText(toUnicode(body), most)
       return { ok: true, json, value: yield* context.fromJsonInSteps(json) }
     } catch (error) {
       return { ok: false, message: messageOf(error) }
