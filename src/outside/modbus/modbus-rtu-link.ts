@@ -154,7 +154,7 @@ export function createRtuLink<S extends Duplex>({
             }
             const answer = answerTo(other.request, received)
             if (answer === undefined) {
-              pause = clock.schedule(other.until - clock.monotonic(), waitForLate)
+              pause = scheduleDeadline(clock, other.until - clock.monotonic(), waitForLate)
               return
             }
             received = answer.rest

@@ -201,6 +201,27 @@ test('Modbus RTU: an answer that has come while the host was paused is heard, an
   assert.deepEqual(device.asked, [100])
 })
 
+test('Modbus RTU: a late answer that has come while the host was paused is not taken for that of the next question', async (t) => {
+  const answers: Buffer[] = []
+  let line: Socket | undefined
+  const device = await serve(t, (answer, socket) => {
+    line = socket
+    // It is late with the first telegram, and later with the second.
+    if (device.asked.length === 1) answers.push(answer)
+    else socket.write(answer)
+  })
+  const first = device.ask(100)
+  await device.until(1)
+  device.clock.advance(modbusTimeout)
+  assert.deepEqual(await first, { ok: true, values: [100] })
+  const next = device.ask(101)
+  device.clock.pause(60_000)
+  line?.write(answers[0] ?? '')
+  device.clock.advance(0)
+  assert.deepEqual(await device.answered(next), { ok: true, values: [101] })
+  assert.deepEqual(device.asked, [100, 100, 101])
+})
+
 test('Modbus RTU: a question that waited for its connection in vain is not sent together with the next attempt', async (t) => {
   const sent: Buffer[] = []
   const server = createServer((socket) => {
