@@ -41,3 +41,24 @@ test('silence is told when nothing has come for a while, and not while nobody re
   silence.close()
   assert.equal(after(50), 3)
 })
+
+test('what has come while the host was busy is read before silence is told, and where it is always busy that is told all the same', () => {
+  const clock = createManualClock()
+  let told = 0
+  const silence = createSilence(clock, 5, () => (told += 1))
+  /** The timer is called late, and before anything is read. */
+  const busyFor = (milliseconds: number): number => {
+    clock.pause(milliseconds)
+    clock.advance(0)
+    return told
+  }
+  silence.broken()
+  assert.equal(busyFor(6), 0)
+  silence.broken()
+  clock.advance(4)
+  assert.equal(told, 0)
+  clock.advance(1)
+  assert.equal(told, 1)
+  silence.broken()
+  assert.deepEqual([busyFor(20), busyFor(20), busyFor(20)], [1, 1, 2])
+})
