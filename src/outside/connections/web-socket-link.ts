@@ -82,7 +82,7 @@ export function openWebSocket(
 
   function beat(): void {
     if (target.ping === undefined) return
-    ping = clock.schedule(target.ping, () => {
+    ping = scheduleDeadline(clock, target.ping, () => {
       if (awaitsPong && !socket.isPaused) {
         giveUp(`${host} does not answer pings`)
         return

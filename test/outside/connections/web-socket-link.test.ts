@@ -75,6 +75,37 @@ test('a server whose pong waits while the plugin takes nothing is not left, and 
   assert.deepEqual(ends, [{ reason: '127.0.0.1 does not answer pings', code: 1006 }])
 })
 
+test('a server whose pong has come while the host was paused is not left, and one that goes on saying nothing is', async (t) => {
+  const server = await serve(t)
+  const { clock, ends, told } = openTo(t, server.address() as AddressInfo)
+  const [[peer]] = (await Promise.all([once(server, 'connection'), once(told, 'opened')])) as [
+    [WebSocket],
+    unknown,
+  ]
+
+  peer.once('ping', () => {
+    clock.pause(60_000)
+    clock.advance(0)
+  })
+  const answered = once(peer, 'ping')
+  clock.advance(1_000)
+  await answered
+  // What is asked behind the pong is answered when that has been read.
+  const read = once(peer, 'pong')
+  peer.ping()
+  await Promise.race([read, once(told, 'ended')])
+  assert.deepEqual(ends, [])
+
+  peer.pause()
+  const ended = once(told, 'ended')
+  clock.advance(1_000)
+  clock.pause(60_000)
+  clock.advance(0)
+  clock.advance(1_000)
+  await ended
+  assert.deepEqual(ends, [{ reason: '127.0.0.1 does not answer pings', code: 1006 }])
+})
+
 test('a server that sends pongs without end is left, and one that sends many now and then is not', async (t) => {
   const server = await serve(t)
   const { clock, ends, told } = openTo(t, server.address() as AddressInfo)
