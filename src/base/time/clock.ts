@@ -40,7 +40,7 @@ export const systemClock: Clock = {
 }
 
 /** A call that comes so many milliseconds late tells that this process stood still. */
-const standstill = 1_000
+export const standstill = 1_000
 
 /**
  * Calls `callback` after so many milliseconds of waiting for somebody else. A process that was paused meanwhile has not seen what came:

@@ -3,7 +3,15 @@ import { type DnsQuestion, type DnsRecord, readAnswer, writeQueries } from './dn
 import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
 import { createHostAddresses } from './host-addresses.ts'
-import { doubtTime, type Lease, leaseOfRecord, nextOf, shorten, takeAsk } from './lease.ts'
+import {
+  allowForStandstill,
+  doubtTime,
+  type Lease,
+  leaseOfRecord,
+  nextOf,
+  shorten,
+  takeAsk,
+} from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readTexts, type Txt } from './txt-record.ts'
 
@@ -56,7 +64,8 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
   const questions = new Map<string, DnsQuestion>()
   let askTimer: ScheduledCall | undefined
   let askedAt = Number.NEGATIVE_INFINITY
-  const sweeping = createDueTimer(clock, (now) => {
+  const sweeping = createDueTimer(clock, (now, stoodStill) => {
+    if (stoodStill) for (const lease of leases()) allowForStandstill(lease, now)
     sweep(now)
     plan(now)
   })

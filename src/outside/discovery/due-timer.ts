@@ -1,4 +1,4 @@
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type Clock, type ScheduledCall, standstill } from '../../base/time/clock.ts'
 
 /** One call for all that is due some time: it comes when the first of it is. */
 export interface DueTimer {
@@ -9,7 +9,8 @@ export interface DueTimer {
 /** Milliseconds until it comes at least: what is due at almost the same time is done at once. */
 const leastPause = 20
 
-export function createDueTimer(clock: Clock, due: (now: number) => void): DueTimer {
+/** `stoodStill`: this process was paused meanwhile, and has not heard what was said. */
+export function createDueTimer(clock: Clock, due: (now: number, stoodStill: boolean) => void): DueTimer {
   let timer: { at: number; call: ScheduledCall } | undefined
   return {
     set(at, now) {
@@ -17,9 +18,12 @@ export function createDueTimer(clock: Clock, due: (now: number) => void): DueTim
       timer?.call.cancel()
       timer = undefined
       if (at === Number.POSITIVE_INFINITY) return
-      const call = clock.schedule(Math.max(leastPause, at - now), () => {
+      const wait = Math.max(leastPause, at - now)
+      const late = clock.monotonic() + wait + standstill
+      const call = clock.schedule(wait, () => {
         timer = undefined
-        due(clock.monotonic())
+        const then = clock.monotonic()
+        due(then, then >= late)
       })
       timer = { at, call }
     },

@@ -14,7 +14,7 @@ const askAgainAt = [0.8, 0.9]
 const secondsBelieved = { least: 10, most: 24 * 3_600 } as const
 /** Milliseconds until something ends that says so: it may be said again meanwhile. */
 export const goodbyeTime = 1_000
-/** Milliseconds within which something has to be said again when the networks have changed. */
+/** Milliseconds within which something has to be said again when the networks have changed, or this process stood still. */
 export const doubtTime = 10_000
 
 /** `seconds`: as it was said. */
@@ -34,6 +34,13 @@ export function leaseOfRecord(now: number, seconds: number): Lease {
 export function shorten(lease: Lease, until: number, asks: number[] = []): void {
   lease.until = Math.min(lease.until, until)
   lease.asks = asks
+}
+
+/** Nobody could be heard for a while: what has ended meanwhile is asked for, and ends soon unless it is said again. */
+export function allowForStandstill(lease: Lease, now: number): void {
+  if (lease.until > now) return
+  lease.until = now + doubtTime
+  lease.asks = [now]
 }
 
 /** When something is to be done about it. */

@@ -3,7 +3,7 @@ import type { RemoteInfo } from 'node:dgram'
 import type { FoundService } from '../../schema/outside/discovery.ts'
 import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
-import { doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import { allowForStandstill, doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readSsdp, type SsdpMessage, writeSearch } from './ssdp-message.ts'
 
@@ -34,7 +34,8 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   /** As they were told, as text. */
   const told = new Map<string, Map<string, string>>()
   const askedAt = new Map<string, number>()
-  const sweeping = createDueTimer(clock, (now) => {
+  const sweeping = createDueTimer(clock, (now, stoodStill) => {
+    if (stoodStill) for (const lease of leases()) allowForStandstill(lease, now)
     sweep(now)
     plan(now)
   })

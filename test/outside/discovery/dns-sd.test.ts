@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Answer, decode, encode } from 'dns-packet'
 import { createDnsSd, instanceLimit } from '../../../src/outside/discovery/dns-sd.ts'
+import { doubtTime } from '../../../src/outside/discovery/lease.ts'
 import type { FoundService } from '../../../src/schema/outside/discovery.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
@@ -119,6 +120,25 @@ test('what is missing is asked for six times, less and less often, and anew when
   hear(texts())
   clock.advance(60_000)
   assert.deepEqual(asked(), [])
+})
+
+test('what would have ended while the host was paused is asked for, and is gone only if it is not said again', () => {
+  const { clock, told, dns, asked, hear } = stage()
+  dns.ask('_a._tcp')
+  hear(pointer(), target('one', 120), texts(), address(120))
+  clock.advance(20)
+  asked()
+  for (const isSaidAgain of [true, false]) {
+    clock.pause(200_000)
+    clock.advance(0)
+    clock.advance(100)
+    assert.deepEqual(asked(), ['A h.local', 'SRV one._a._tcp.local'])
+    if (isSaidAgain) hear(target('one', 120), address(120))
+    clock.advance(doubtTime - 101)
+    assert.deepEqual(told, ['_a._tcp one:80'])
+  }
+  clock.advance(1)
+  assert.deepEqual(told, ['_a._tcp one:80', '_a._tcp -one'])
 })
 
 test('what is no service of those that are looked for, or says goodbye unknown, is not asked about', () => {

@@ -77,6 +77,23 @@ test('what has lapsed leaves its place to others', () => {
   assert.deepEqual(warnings, [])
 })
 
+test('what would have lapsed while the host was paused is asked for, and is gone only if it is not said again', () => {
+  const { clock, searches, told, ssdp, notify } = stage()
+  ssdp.ask('x')
+  notify('alive', 'uuid:1', '192.0.2.1', 'CACHE-CONTROL: max-age=100')
+  clock.pause(200_000)
+  clock.advance(0)
+  assert.deepEqual(searches, ['x', 'x'])
+  notify('alive', 'uuid:1', '192.0.2.1', 'CACHE-CONTROL: max-age=100')
+  clock.advance(doubtTime)
+  clock.pause(200_000)
+  clock.advance(0)
+  clock.advance(doubtTime - 1)
+  assert.deepEqual([searches.length, told.length], [3, 1])
+  clock.advance(1)
+  assert.deepEqual(told.at(-1), ['uuid:1', undefined])
+})
+
 test('a thing that speaks from more addresses than a bound keeps the first ones, which may change', () => {
   const { told, ssdp, notify } = stage()
   ssdp.ask('x')
