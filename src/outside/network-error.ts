@@ -1,3 +1,4 @@
+import { maxHeaderSize } from 'node:http'
 import { clockInDoubt } from '../base/network/certificate-time.ts'
 import { tlsWords } from '../base/network/tls-words.ts'
 import { systemClock } from '../base/time/clock.ts'
@@ -36,6 +37,9 @@ export function networkFailure(error: unknown, host: string, now = systemClock.n
       if (messageOf(error) === 'bad response')
         return network(`${host} answered 100 Continue, which was not asked for`)
       return network(`${host} closed the connection before the answer was complete`)
+    case 'UND_ERR_HEADERS_OVERFLOW':
+    case 'HPE_HEADER_OVERFLOW':
+      return network(`the headers of what ${host} answers have more than ${maxHeaderSize / 1024} KiB`)
   }
   const tls = tlsWords(messageOf(error), host)
   if (tls !== undefined) return network(tls)

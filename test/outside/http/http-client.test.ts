@@ -357,6 +357,19 @@ test('an answer that has come while the host was paused is heard', async () => {
   )
 })
 
+test('an answer may have 16 KiB of headers and not many more', async () => {
+  const wordy: Respond = ({ target }, response) => {
+    response.setHeader('X-Words', 'x'.repeat(Number(target.slice(1))))
+    response.end('fine')
+  }
+  await stage(wordy, async ({ ask }) => {
+    assert.equal(text(await ask('/16000')), 'fine')
+    const { status, error } = await ask('/16384')
+    assert.equal(status, 0)
+    assert.match(error?.message ?? '', /^the headers of what 127\.0\.0\.1:\d+ answers have more than 16 KiB /)
+  })
+})
+
 test('a server that is not there and a broken line are told apart', async () => {
   const gone = await startWebServer(ok)
   await gone.close()
