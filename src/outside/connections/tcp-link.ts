@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto'
 import { isIP } from 'node:net'
 import { scheduleDeadline } from '../../base/time/clock.ts'
 import type { TcpTarget } from '../../schema/outside/connection.ts'
@@ -11,6 +12,7 @@ const unwantedLimit = 1024 * 1024
 /** A TCP connection, with TLS if it is wanted. */
 export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, delivery }: LinkContext): Link {
   const { port, tls, timeout } = target
+  if (tls?.insecure === false) requireCertificate(tls.certificates)
   const host = target.host.replace(/^\[|\]$/g, '')
   const options = { host, port, autoSelectFamilyAttemptTimeout: addressTimeoutWithin(timeout) }
   const serverName = tls?.serverName ?? (isIP(host) === 0 ? host : undefined)
@@ -84,5 +86,18 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, del
       silence.close()
       socket.destroy()
     },
+  }
+}
+
+/** Node passes over what is no certificate, and then says of the other side's that nobody vouches for it. */
+function requireCertificate(pem = ''): void {
+  // The usual ones vouch for it.
+  if (pem === '') return
+  try {
+    new X509Certificate(pem)
+  } catch {
+    throw new Error(
+      'tls.ca has no certificate that can be read: it takes the text of a PEM file, -----BEGIN CERTIFICATE----- and so on',
+    )
   }
 }

@@ -229,8 +229,9 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
   const port = await serve(t, (socket) => socket.pause())
   const plain = await serve(t, (socket) => socket.end('220 welcome\r\n'))
   const lines = await printedBy(
-    pluginSource(`
-      local left = 5
+    pluginSource(
+      `
+      local left = 7
       local function try(name, ...)
         plugin:tcpConnect(...):onClose(function(err)
           print(name, (err:gsub(" %(%u+%)", "")))
@@ -244,8 +245,12 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
         try("3", "127.0.0.1", 80, { framing = "lines" })
         try("4", "127.0.0.1", ${port}, { tls = true, timeout = 100, reconnect = false })
         try("5", "127.0.0.1", ${plain}, { tls = true, reconnect = false })
+        try("6", "127.0.0.1", ${port}, { tls = { ca = "/etc/ssl/authority.pem" }, timeout = 100 })
+        try("7", "127.0.0.1", ${port}, { tls = { ca = plugin.config.ca }, timeout = 100 })
       end)
-    `),
+    `,
+      { config: { ca: certificate.slice(0, 200) } },
+    ),
   )
   assert.deepEqual(lines.sort(), [
     '1\tthe port must be a whole number from 1 to 65535',
@@ -253,6 +258,10 @@ test('§15 a place that does not answer, and one that cannot be one, are told by
     '3\tframing must be "line", { length = 2 or 4 }, { delimiter = "…" } or { silence = milliseconds }',
     '4\ttimeout: 127.0.0.1 does not answer',
     '5\twhat answers at 127.0.0.1 does not speak TLS: wrong version number (ERR_SSL_WRONG_VERSION_NUMBER)',
+    ...['6', '7'].map(
+      (name) =>
+        `${name}\ttls.ca has no certificate that can be read: it takes the text of a PEM file, -----BEGIN CERTIFICATE----- and so on`,
+    ),
   ])
 })
 
