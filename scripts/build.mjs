@@ -93,6 +93,7 @@ const onlyUsedByHost = {
         const Dispatcher = require('./lib/dispatcher/dispatcher')
         Object.assign(Dispatcher.prototype, require('./lib/api'))
         exports.Agent = require('./lib/dispatcher/agent')
+        exports.Client = require('./lib/dispatcher/client')
         exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent')
         exports.Pool = require('./lib/dispatcher/pool')
         exports.buildConnector = require('./lib/core/connect')`,

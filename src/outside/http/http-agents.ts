@@ -53,10 +53,8 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   const keptConnections = createKeptConnections()
   /** Of the request that is just being sent: what is connected meanwhile is connected for it. */
   let connectingFor: AbortSignal | undefined
-  /** Requests whose answer has not begun. */
-  const unanswered = new Set<RequestOptions>()
-  const isAsked = (origin: string): boolean =>
-    [...unanswered].some((request) => request.origin === origin && !request.signal.aborted)
+  /** Of the requests whose answer has not begun. */
+  const unanswered = new Set<AbortSignal>()
 
   // undici reads the process's environment where it is given nothing, so it is given an empty text.
   const variable = (name: string): string => environment[name.toLowerCase()] ?? environment[name] ?? ''
@@ -66,29 +64,39 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
   }
 
   async function create(direct: boolean, insecure: boolean): Promise<Dispatcher> {
-    const { Agent, buildConnector, EnvHttpProxyAgent, Pool } = (await library()).default
+    const { Agent, buildConnector, Client, EnvHttpProxyAgent, Pool } = (await library()).default
     const patience = { timeout: connectTimeout, autoSelectFamilyAttemptTimeout: addressTimeout }
     const options = { ...patience, rejectUnauthorized: !insecure }
-    const httpProxy = proxy('HTTP_PROXY')
-    const httpsProxy = proxy('HTTPS_PROXY')
-    // A proxy is asked for any origin.
-    const knowsWhoAsks = direct || (httpProxy === '' && httpsProxy === '')
     const pool = (origin: string | URL, { connect, ...others }: Dialling): Dispatcher => {
       const dial = untilNobodyWaits(connect)
       const made: Pool = new Pool(origin, {
         ...others,
-        connect(dialled, tell) {
-          // undici connects again, without having been asked to, after a request that was given up has ended its connection.
-          if (connectingFor === undefined && knowsWhoAsks && !isAsked(String(origin))) {
-            tell(nobodyWaits(), null)
-            return
-          }
+        factory: (server, options) => client(server, options as Dialling),
+        connect: (dialled, tell) =>
           dial(dialled, (...outcome) => {
             if (outcome[0] === null) keptConnections.add(made, outcome[1])
             tell(...outcome)
-          })
+          }),
+      })
+      return made
+    }
+    /** One connection, for one request at a time. */
+    const client = (server: URL, { connect, ...others }: Dialling): Dispatcher => {
+      let asks: AbortSignal | undefined
+      const made = new Client(server, {
+        ...others,
+        connect(dialled, tell) {
+          // undici connects again, for nobody, after a request that was given up has ended its connection.
+          const isWanted = asks === undefined || (unanswered.has(asks) && !asks.aborted)
+          if (isWanted) connect(dialled, tell)
+          else tell(nobodyWaits(), null)
         },
       })
+      const dispatch = made.dispatch.bind(made)
+      made.dispatch = (options, handler) => {
+        asks = (options as Partial<RequestOptions>).signal
+        return dispatch(options, handler)
+      }
       return made
     }
     const connect = elsewhere(
@@ -104,8 +112,8 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       requestTls: options,
       // Only https goes through a tunnel: proxies commonly refuse one to any other port.
       proxyTunnel: false,
-      httpProxy,
-      httpsProxy,
+      httpProxy: proxy('HTTP_PROXY'),
+      httpsProxy: proxy('HTTPS_PROXY'),
       noProxy: variable('NO_PROXY'),
     })
   }
@@ -162,9 +170,9 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
           options.signal.throwIfAborted()
           // undici hears of the signal only once there is a connection, for which it takes its time.
           connectingFor = options.signal
-          unanswered.add(options)
+          unanswered.add(options.signal)
           try {
-            return dispatcher.request(options).finally(() => unanswered.delete(options))
+            return dispatcher.request(options).finally(() => unanswered.delete(options.signal))
           } finally {
             connectingFor = undefined
           }

@@ -712,6 +712,30 @@ for (const [title, begin, more] of [
     })
   })
 
+test('nothing is connected for a request that was cancelled while others are under way', async () => {
+  const controller = new AbortController()
+  const waiting: ServerResponse[] = []
+  const gone: string[] = []
+  const patient: Respond = ({ target }, response, { socket }) => {
+    socket.once('close', () => gone.push(target))
+    waiting.push(response)
+  }
+  await stage(ok, async ({ ask: askAnother }) => {
+    await stage(patient, async ({ server, client, ask }) => {
+      const others = [ask('/1'), ask('/2')]
+      const cancelled = client.request('@test/probe', requestOf(`${server.url}/3`), controller.signal)
+      await until('all three', async () => waiting.length === 3)
+      controller.abort()
+      await cancelled
+      await until('the end of its connection', async () => gone.includes('/3'))
+      assert.equal(text(await askAnother('/')), 'fine')
+      assert.equal(server.connections, 3)
+      for (const response of waiting) response.end('fine')
+      assert.deepEqual((await Promise.all(others)).map(text), ['fine', 'fine'])
+    })
+  })
+})
+
 test('a connection is used again', async () => {
   await stage(ok, async ({ server, ask }) => {
     for (let count = 0; count < 6; count += 1) await ask('/')
