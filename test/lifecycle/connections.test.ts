@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { listen } from '../helpers/listen.ts'
-import { startHostFor } from '../helpers/test-host.ts'
+import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 interface View {
@@ -108,4 +108,40 @@ test('a manifest that declares permissions allows the connections that it lists,
     for (const what of ['other', 'serial', 'udp'])
       assert.equal(refusal.test(said(what)), id === 'declared', `${id}: ${said(what)}`)
   }
+})
+
+test('a wildcard of permissions allows names alone, and none that is looked up as another one', async (t) => {
+  const lua = `local plugin = Plugin:new("disguised")
+    plugin:onInit(function(config)
+      for index, host in ipairs{ "127.0.0.1\\0.example.com", "::ffff:127.0.0.1%.example.com" } do
+        local connection = plugin:tcpConnect(host, config.port, { reconnect = false })
+        connection:onConnect(function() print("tcp", index, "connected") end)
+        connection:onClose(function(err) print("tcp", index, err) end)
+        Modbus.readHolding({ host = host, port = config.port, addr = 0, timeout = 100 }, function(_, err)
+          print("Modbus", index, err)
+        end)
+        print("udp", index, plugin:udpSocket():send(host, config.port, "x"))
+      end
+    end)`
+  const server = createServer((socket) => socket.on('error', () => undefined).end())
+  let connections = 0
+  server.on('connection', () => (connections += 1))
+  const port = await listen(server)
+  t.after(() => server.close())
+  const permissions = { hosts: ['*.example.com'] }
+  const host = await startHostFor(t, { plugins: [{ id: 'disguised', lua, manifest: { permissions } }] })
+  await command(host, 'install', { fullId: '@fixtures/disguised' })
+  await command(host, 'disguised/config', { config: { port } })
+  await command(host, 'disguised/toggle')
+  const lines = await until('what was told', async () => {
+    const all = (await logMessages(host, 'disguised', '?level=info')).filter((line) =>
+      /^(tcp|Modbus|udp)\t/.test(line),
+    )
+    return all.length >= 6 ? all : undefined
+  })
+  assert.deepEqual(
+    lines.filter((line) => !line.includes('does not allow it to connect to')),
+    [],
+  )
+  assert.equal(connections, 0)
 })

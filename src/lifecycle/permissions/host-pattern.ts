@@ -21,6 +21,8 @@ function portOf(text: string | undefined): number | undefined {
 
 /** What ends a host in an address. A look-up of names takes such characters, and would go elsewhere. */
 const notOfHosts = /[/?#@\\%\s]/
+/** What is in no name: a look-up ends at NUL, and `%` begins the zone of an address, whatever follows. */
+const notOfNames = /[\u0000-\u0020\u007f/?#@\\%:\s]/
 
 /** One way of writing for every way to write a host: lower case, punycode, IPv4 and IPv6 in full, no brackets. */
 export function hostKey(host: string): string {
@@ -40,7 +42,8 @@ export function hostMatches(pattern: string, host: string, port: number): boolea
   if (wanted.port !== undefined && wanted.port !== port) return false
   if (wanted.name === '*') return true
   const name = hostKey(host)
-  return wanted.subdomains ? name.endsWith(`.${wanted.name}`) : name === wanted.name
+  if (!wanted.subdomains) return name === wanted.name
+  return name.endsWith(`.${wanted.name}`) && !notOfNames.test(name)
 }
 
 /** Whether everything that `narrow` allows is allowed by `wide`. */
