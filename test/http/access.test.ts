@@ -151,6 +151,21 @@ test('with a token every request that tells or changes something needs it', asyn
   assert.deepEqual([answer.status, answer.headers.get('www-authenticate')], [401, 'Bearer realm="lupine"'])
 })
 
+test('what a stranger has in a body twice is told in few words, wherever it stands', async () => {
+  const twice = Array.from({ length: 5_000 }, () => '{"a":1,"a":2}').join()
+  const body = `{"token":"x","${'k'.repeat(20_000)}":[${twice}]}`
+  const answer = await fetch(new URL('/api/session', locked.url), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  const text = await answer.text()
+  const { code, errors } = JSON.parse(text)
+  assert.deepEqual([answer.status, code], [400, 'body_invalid'])
+  assert.match(errors[0].message, /more than once/)
+  assert.ok(text.length < 100_000, `${text.length}`)
+})
+
 test('with a token the host may be called by any name', async () => {
   const headers = { Authorization: 'Bearer correct-horse-battery-staple', Host: 'lupine.example' }
   assert.equal((await ask(locked, '/api/plugins', headers)).status, 200)

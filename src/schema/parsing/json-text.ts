@@ -8,12 +8,17 @@ export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: 
 /** Deepest nesting of arrays and objects: beyond a few thousand levels, writing JSON overflows the stack. */
 export const jsonDepthLimit = 64
 
+/** Members that are there twice, of which is told; as many as a person reads of what else is wrong. */
+const repeatedLimit = 200
+/** Characters of their pointers in all, after which no more are told of: thousands may be below one long key. */
+const pointersLength = 64 * 1024
+
 /** As every number has it that is beyond what a double holds. */
 const hugeNumber = /[eE]\+?\d{2}|\d{300}/
 
 /**
- * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice: JavaScript takes the
- * last one without a word. `message` is the rest of a sentence that begins with the name of the file.
+ * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice, of very many the first ones:
+ * JavaScript takes the last one without a word. `message` is the rest of a sentence that begins with the name of the file.
  * `depthLimit` is in levels of arrays and objects.
  */
 export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): JsonText {
@@ -76,7 +81,16 @@ interface Container {
 /** Walks over the tokens of a text that is known to be JSON, without recursion. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
+  let length = 0
   const open: Container[] = []
+
+  function note(top: Container): void {
+    if (repeated.length >= repeatedLimit || length >= pointersLength) return
+    const pointer = pathOfMember(top)
+    length += pointer.length
+    repeated.push(pointer)
+  }
+
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs)) {
     const top = open.at(-1)
     if (token === '{' || token === '[') {
@@ -95,7 +109,7 @@ function inspect(text: string, value: unknown, depthLimit: number): JsonText {
       top.expectsKey = top.keys !== undefined
     } else if (top.keys !== undefined && top.expectsKey) {
       top.key = String(JSON.parse(token))
-      if (top.keys.has(top.key)) repeated.push(pathOfMember(top))
+      if (top.keys.has(top.key)) note(top)
       top.keys.add(top.key)
       top.expectsKey = false
     }

@@ -41,3 +41,21 @@ test('a text that is not JSON is told the place of its first fault, and nothing 
     faults.map(([, line, column]) => `is not valid JSON (line ${line}, column ${column})`),
   )
 })
+
+test('of thousands of members that are there twice the first ones are told, and no more than anybody reads', () => {
+  const twice = Array.from({ length: 5_000 }, () => '{"a":1,"a":2}').join()
+  for (const [name, most] of [
+    ['k', 200],
+    ['k'.repeat(1_000), 200],
+    // One is told in any case.
+    ['k'.repeat(100_000), 1],
+  ] as const) {
+    const parsed = parseJsonText(new TextEncoder().encode(`{"${name}":[${twice}]}`))
+    assert.ok(parsed.ok)
+    const { repeated } = parsed
+    assert.equal(repeated[0], `/${name}/0/a`)
+    assert.ok(repeated.length <= most, `${repeated.length}`)
+    const length = repeated.reduce((sum, pointer) => sum + pointer.length, 0)
+    assert.ok(length <= 200_000, `${length}`)
+  }
+})
