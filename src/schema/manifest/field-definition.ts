@@ -116,21 +116,26 @@ export const ConfigSchemaEntry = Type.Unsafe<ConfigSchemaEntry>(EntryMembers)
 const parseDefinition = createParser(ConfigDefinition)
 const parseEntry = createParser(ConfigSchemaEntry)
 
-/** What the schema cannot say of a field: all that is wrong in its `items` and `fields`, at any depth. */
-export function nestedFieldErrors(field: unknown, path: string): ProblemDetail[] {
-  if (!isJsonObject(field)) return []
+/**
+ * What the schema cannot say of a field: all that is wrong in its `items` and `fields`, at any depth. One by one, for
+ * there may be hundreds of thousands.
+ */
+export function* nestedFieldErrors(field: unknown, path: string): Iterable<ProblemDetail> {
+  if (!isJsonObject(field)) return
   const { items, fields } = field
+  if (items !== undefined) yield* errorsOf(parseDefinition, items, `${path}/items`)
   const below = Array.isArray(fields) ? fields : []
-  return [
-    ...(items === undefined ? [] : errorsOf(parseDefinition, items, `${path}/items`)),
-    ...below.flatMap((entry, index) => errorsOf(parseEntry, entry, `${path}/fields/${index}`)),
-  ]
+  for (const [index, entry] of below.entries()) yield* errorsOf(parseEntry, entry, `${path}/fields/${index}`)
 }
 
-function errorsOf(parse: (value: unknown) => Parsed<unknown>, field: unknown, path: string): ProblemDetail[] {
+function* errorsOf(
+  parse: (value: unknown) => Parsed<unknown>,
+  field: unknown,
+  path: string,
+): Iterable<ProblemDetail> {
   const parsed = parse(field)
-  const own = parsed.ok ? [] : parsed.errors.map((error) => ({ ...error, path: `${path}${error.path}` }))
-  return [...own, ...nestedFieldErrors(field, path)]
+  if (!parsed.ok) for (const error of parsed.errors) yield { ...error, path: `${path}${error.path}` }
+  yield* nestedFieldErrors(field, path)
 }
 
 /** With those within lists and objects. */

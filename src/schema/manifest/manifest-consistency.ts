@@ -1,4 +1,5 @@
 import type { ProblemDetail } from '../../base/problem.ts'
+import { firstErrors } from '../parsing/error-room.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
 import { countSettings, definitionErrors, entriesErrors, settingsLimit } from './field-definition.ts'
 import type { Manifest } from './manifest.ts'
@@ -38,5 +39,5 @@ export function consistencyErrors(manifest: Manifest, files: readonly string[]):
   }
   for (const [index, file] of (manifest.files ?? []).entries()) check(file, `/files/${index}`)
   for (const [index, { file }] of (manifest.docs ?? []).entries()) check(file, `/docs/${index}/file`)
-  return errors
+  return firstErrors(errors)
 }

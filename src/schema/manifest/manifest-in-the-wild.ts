@@ -61,20 +61,24 @@ function fileName(path: string): string {
   return path.split('/').at(-1) ?? path
 }
 
-const tidyField = (field: Json): Json =>
-  changeMembers(field, {
-    ...shortLabels,
-    min: toNumber,
-    max: toNumber,
-    minItems: toNumber,
-    maxItems: toNumber,
-    required: toBoolean,
-    secret: toBoolean,
-    advanced: toBoolean,
-    items: tidyField,
-    fields: (fields) => eachItem(tidyField)(isJsonObject(fields) ? listedByKey(fields) : fields),
-    lines: (lines) => (typeof lines === 'string' ? [lines] : lines),
-  })
+// Made once: a hostile manifest has hundreds of thousands of fields.
+const fieldChanges: Parameters<typeof changeMembers>[1] = {
+  ...shortLabels,
+  min: toNumber,
+  max: toNumber,
+  minItems: toNumber,
+  maxItems: toNumber,
+  required: toBoolean,
+  secret: toBoolean,
+  advanced: toBoolean,
+  items: tidyField,
+  fields: (fields) => eachItem(tidyField)(isJsonObject(fields) ? listedByKey(fields) : fields),
+  lines: (lines) => (typeof lines === 'string' ? [lines] : lines),
+}
+
+function tidyField(field: Json): Json {
+  return changeMembers(field, fieldChanges)
+}
 
 /** `fields` may be written as `config` is: an object from key to field. */
 function listedByKey(fields: JsonObject): Json[] {
@@ -96,11 +100,12 @@ function toBoolean(value: Json): Json {
 
 const tidyExport = (entry: Json): Json => changeMembers(entry, shortLabels)
 
-const tidyControl = (control: Json): Json =>
-  changeMembers(control, {
-    ...shortLabels,
-    range: (range) => (typeof range === 'string' ? range.replaceAll(/\s/g, '') : range),
-  })
+const controlChanges: Parameters<typeof changeMembers>[1] = {
+  ...shortLabels,
+  range: (range) => (typeof range === 'string' ? range.replaceAll(/\s/g, '') : range),
+}
+
+const tidyControl = (control: Json): Json => changeMembers(control, controlChanges)
 
 /** Without these a plugin cannot be installed, or not safely. */
 const vital = new Set(['id', 'name', 'version', 'files', 'permissions'])

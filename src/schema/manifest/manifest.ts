@@ -16,6 +16,7 @@ import { manifestRules } from './manifest-in-the-wild.ts'
 import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
+import { firstErrors } from '../parsing/error-room.ts'
 import { createParser, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
@@ -170,18 +171,16 @@ const parseShallowly = createParser(Manifest)
 
 export const parseManifestShape: Parser<Manifest> = (value) => {
   const parsed = parseShallowly(value)
-  const errors = [...(parsed.ok ? [] : parsed.errors), ...(isJsonObject(value) ? nestedErrors(value) : [])]
+  const nested = isJsonObject(value) ? firstErrors(nestedErrors(value)) : []
+  const errors = [...(parsed.ok ? [] : parsed.errors), ...nested]
   return parsed.ok && errors.length === 0 ? parsed : { ok: false, errors }
 }
 
-function nestedErrors({ configSchema, config }: Record<string, unknown>): ProblemDetail[] {
+function* nestedErrors({ configSchema, config }: Record<string, unknown>): Iterable<ProblemDetail> {
   const entries = Array.isArray(configSchema) ? configSchema : []
-  return [
-    ...entries.flatMap((entry, index) => nestedFieldErrors(entry, `/configSchema/${index}`)),
-    ...(isJsonObject(config) ? Object.entries(config) : []).flatMap(([key, definition]) =>
-      nestedFieldErrors(definition, `/config/${escapePointer(key)}`),
-    ),
-  ]
+  for (const [index, entry] of entries.entries()) yield* nestedFieldErrors(entry, `/configSchema/${index}`)
+  for (const [key, definition] of isJsonObject(config) ? Object.entries(config) : [])
+    yield* nestedFieldErrors(definition, `/config/${escapePointer(key)}`)
 }
 
 /** The Lua files of a plugin when its manifest does not name them. */

@@ -1,4 +1,5 @@
 import { Problem } from '../../base/problem.ts'
+import { createErrorRoom } from './error-room.ts'
 import { jsonErrorPosition } from './json-position.ts'
 import { escapePointer } from './json-pointer.ts'
 
@@ -7,11 +8,6 @@ export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: 
 
 /** Deepest nesting of arrays and objects: beyond a few thousand levels, writing JSON overflows the stack. */
 export const jsonDepthLimit = 64
-
-/** Members that are there twice, of which is told; as many as a person reads of what else is wrong. */
-const repeatedLimit = 200
-/** Characters of their pointers in all, after which no more are told of: thousands may be below one long key. */
-const pointersLength = 64 * 1024
 
 /** As every number has it that is beyond what a double holds. */
 const hugeNumber = /[eE]\+?\d{2}|\d{300}/
@@ -81,14 +77,11 @@ interface Container {
 /** Walks over the tokens of a text that is known to be JSON, without recursion. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
-  let length = 0
+  const room = createErrorRoom()
   const open: Container[] = []
 
-  function note(top: Container): void {
-    if (repeated.length >= repeatedLimit || length >= pointersLength) return
-    const pointer = pathOfMember(top)
-    length += pointer.length
-    repeated.push(pointer)
+  function note(pointer: string): void {
+    if (room.take(pointer)) repeated.push(pointer)
   }
 
   for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs)) {
@@ -109,7 +102,7 @@ function inspect(text: string, value: unknown, depthLimit: number): JsonText {
       top.expectsKey = top.keys !== undefined
     } else if (top.keys !== undefined && top.expectsKey) {
       top.key = String(JSON.parse(token))
-      if (top.keys.has(top.key)) note(top)
+      if (top.keys.has(top.key)) note(pathOfMember(top))
       top.keys.add(top.key)
       top.expectsKey = false
     }

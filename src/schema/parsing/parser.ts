@@ -3,15 +3,13 @@ import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
 import { lazily } from '../../base/lazily.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
+import { errorLimit } from './error-room.ts'
 import { escapePointer, pointerSteps } from './json-pointer.ts'
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
 
 /** Checks an untrusted value against a schema; all that is wrong is told at once, by JSON pointer. */
 export type Parser<T> = (value: unknown) => Parsed<T>
-
-/** How many errors one value is told: more than a person reads, and a bound for a hostile input. */
-const errorLimit = 200
 
 // TypeBox stops after eight by itself; an author should see everything that is wrong at once.
 Settings.Set({ maxErrors: errorLimit })

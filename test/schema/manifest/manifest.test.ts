@@ -296,6 +296,30 @@ test('many errors are all told', () => {
   assert.equal(refusal({ ...minimal, files }).errors.length, 100)
 })
 
+test('of thousands of errors within the fields of one setting the first ones are told, however it is called', () => {
+  const shapes: [what: string, config: (key: string) => object][] = [
+    ['what is no field', (key) => ({ [key]: { fields: Array.from({ length: 5_000 }, () => 0) } })],
+    ['fields without a key', (key) => ({ [key]: { fields: Array.from({ length: 5_000 }, () => ({})) } })],
+    ['keys that meet', (key) => ({ [key]: { fields: Array.from({ length: 5_000 }, () => ({ key: 'a' })) } })],
+    [
+      'values that are none',
+      (key) => ({ [key]: { items: { fields: Array.from({ length: 5_000 }, () => '') } } }),
+    ],
+  ]
+  for (const [what, config] of shapes) {
+    for (const [key, least] of [
+      ['a', 100],
+      ['a'.repeat(1_000), 30],
+      ['a'.repeat(100_000), 1],
+    ] as const) {
+      const { errors } = refusal(JSON.stringify({ ...minimal, config: config(key) }))
+      assert.ok(errors.length >= least && errors.length <= 200, `${what}: ${errors.length}`)
+      const length = errors.reduce((sum, [path]) => sum + path.length, 0)
+      assert.ok(length < 200_000, `${what}: ${length}`)
+    }
+  }
+})
+
 test('a member or a key that is there twice is an error, for one of the two would be lost', () => {
   assert.deepEqual(
     refusal('{"id":"clock","name":"a","version":"1.0.0","na\\u006de":"b","x":[{"y":1,"y":2}]}').errors,
