@@ -1,7 +1,14 @@
 import type { ProblemDetail } from '../../base/problem.ts'
 import { firstErrors } from '../parsing/error-room.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
-import { countSettings, definitionErrors, entriesErrors, settingsLimit } from './field-definition.ts'
+import { defaultWork, defaultWorkLimit } from './default-work.ts'
+import {
+  type ConfigDefinition,
+  countSettings,
+  definitionErrors,
+  entriesErrors,
+  settingsLimit,
+} from './field-definition.ts'
 import type { Manifest } from './manifest.ts'
 
 /** `plugin.json`, the Lua files and the documents of one plugin together: enough for any, and a bound. */
@@ -12,6 +19,18 @@ const dependencyLimit = 1_000
 /** What is compared with one another must have an end: a hostile manifest would stop the host. */
 function tooMany(path: string, count: number, limit: number, what: string): ProblemDetail[] {
   return count <= limit ? [] : [{ path, message: `has ${count} ${what}; a plugin has at most ${limit}` }]
+}
+
+function tooMuchWork({ configSchema = [], config = {} }: Manifest): ProblemDetail[] {
+  const entries = configSchema.map(({ key, ...entry }) => [key, entry] as const)
+  const definitions = new Map<string, ConfigDefinition>(entries)
+  // Of the two one may have the values, and the other one what they are held against.
+  for (const [key, definition] of Object.entries(config))
+    definitions.set(key, { ...definitions.get(key), ...definition })
+  if (defaultWork([...definitions.values()]) <= defaultWorkLimit) return []
+  const message =
+    'has defaults of so many values, for so many columns and choices, that nobody could wait for their check'
+  return [{ path: '', message }]
 }
 
 /**
@@ -27,6 +46,7 @@ export function consistencyErrors(manifest: Manifest, files: readonly string[]):
     ),
     ...tooMany('/configSchema', countSettings(configSchema), settingsLimit, 'settings'),
     ...tooMany('/config', countSettings(Object.values(config)), settingsLimit, 'settings'),
+    ...tooMuchWork(manifest),
     ...tooMany('/dependencies', dependencies.length, dependencyLimit, 'dependencies'),
     ...tooMany('/files', files.length, pluginFileLimit, 'files'),
   ]

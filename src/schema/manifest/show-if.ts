@@ -7,15 +7,16 @@ export function isShown(
 ): boolean {
   return Object.entries(showIf ?? {}).every(([key, wanted]) => {
     const value = Object.hasOwn(beside, key) ? beside[key] : undefined
-    return Array.isArray(wanted) ? wanted.some((one) => isWanted(value, one)) : isWanted(value, wanted)
+    // Once, for there may be many that are wanted.
+    const text = JSON.stringify(value)
+    return Array.isArray(wanted)
+      ? wanted.some((one) => isWanted(value, text, one))
+      : isWanted(value, text, wanted)
   })
 }
 
-/** What is not set is off, and an empty text. Numbers may be written as text. */
-function isWanted(value: unknown, wanted: unknown): boolean {
+/** What is not set is off, and an empty text. Numbers may be written as text. `text`: the value as JSON. */
+function isWanted(value: unknown, text: string, wanted: unknown): boolean {
   if (value === undefined || value === null) return wanted === false || wanted === '' || wanted === null
-  return (
-    value === wanted ||
-    JSON.stringify(value) === (typeof wanted === 'string' ? wanted : JSON.stringify(wanted))
-  )
+  return value === wanted || text === (typeof wanted === 'string' ? wanted : JSON.stringify(wanted))
 }

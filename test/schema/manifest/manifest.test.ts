@@ -373,6 +373,72 @@ test('settings without end are an error, also within lists and objects', () => {
   ])
 })
 
+test('defaults that take too long to check are an error, wherever their rows, columns and choices stand', () => {
+  const zeros = (count: number): number[] => Array.from({ length: count }, () => 0)
+  const columns = (count: number): object[] =>
+    Array.from({ length: count }, (_, index) => ({ key: `k${index}` }))
+  const rows = (count: number): object[] => Array.from({ length: count }, () => ({}))
+  const choices = Array.from({ length: 5_000 }, (_, index) => index + 1)
+  const list = { key: 'a', type: 'list' }
+  const accepted: object[] = [
+    { configSchema: [{ ...list, fields: columns(100), default: rows(1_000) }] },
+    { configSchema: [{ ...list, items: { type: 'number', enum: choices }, default: zeros(200) }] },
+    { configSchema: [{ key: 'a', enum: choices, default: 1, showIf: { b: choices } }] },
+    // Each by itself is little work.
+    {
+      configSchema: [
+        { ...list, fields: columns(900) },
+        { ...list, key: 'b', items: {}, default: zeros(5_000) },
+      ],
+    },
+  ]
+  for (const more of accepted) assert.equal(parseManifest({ ...minimal, ...more }, clock).warnings, undefined)
+  const refused: [what: string, more: object][] = [
+    ['rows and columns', { configSchema: [{ ...list, fields: columns(900), default: rows(5_000) }] }],
+    [
+      'rows as JSON',
+      { config: { a: { type: 'list', fields: columns(900), default: JSON.stringify(rows(5_000)) } } },
+    ],
+    [
+      'rows as lines',
+      { configSchema: [{ ...list, fields: columns(900), lines: ['{k1}'], default: 'a\n'.repeat(5_000) }] },
+    ],
+    ['values and choices', { configSchema: [{ ...list, items: { enum: choices }, default: zeros(5_000) }] }],
+    [
+      'rows and conditions',
+      { configSchema: [{ ...list, fields: [{ key: 'b', showIf: { a: choices } }], default: rows(5_000) }] },
+    ],
+    [
+      'rows of rows',
+      {
+        configSchema: [
+          {
+            ...list,
+            fields: [{ ...list, key: 'b', fields: columns(100), default: rows(100) }],
+            default: rows(100),
+          },
+        ],
+      },
+    ],
+    [
+      'values here and choices there',
+      {
+        configSchema: [{ ...list, default: zeros(5_000) }],
+        config: { a: { items: { enum: choices } } },
+      },
+    ],
+  ]
+  for (const [what, more] of refused) {
+    const { errors } = refusal({ ...minimal, ...more })
+    assert.deepEqual(
+      errors.map(([path]) => path),
+      [''],
+      what,
+    )
+    assert.match(errors[0]?.[1] ?? '', /^has defaults of so many values/, what)
+  }
+})
+
 test('the files of a plugin are named once each, with the entry and the manifest', () => {
   const manifest = {
     ...minimal,

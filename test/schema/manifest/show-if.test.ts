@@ -43,3 +43,15 @@ test('a field is shown while what stands beside it has the values that it asks f
   const wrong = cases.filter(([showIf, beside, shown]) => isShown({ showIf }, beside) !== shown)
   assert.deepEqual(wrong, [])
 })
+
+test('a value is written as text once, however many others are wanted', () => {
+  let written = 0
+  const value = {
+    toJSON() {
+      written += 1
+      return 'x'
+    },
+  }
+  assert.equal(isShown({ showIf: { a: ['1', '2', '"x"', '3'] } }, { a: value }), true)
+  assert.equal(written, 1)
+})
