@@ -46,12 +46,23 @@ function resolved({ permissions, config, variables }: Grant): ResolvedEntry[] {
   })
 }
 
+/** Pairs of entries that are compared by what they mean; each takes some microseconds. */
+const comparedPairs = 100_000
+
 function beyond(entries: readonly ResolvedEntry[], others: readonly ResolvedEntry[]): PermissionEntry[] {
+  // Of more the same is the same, and all else is told: rather once too often than not.
+  const isFew = entries.length * others.length <= comparedPairs
+  const compared = isFew ? others : others.filter(({ entry }) => isOfAll(entry))
+  const known = new Set(others.map(({ entry }) => textOf(entry)))
   const more = entries
-    .filter(({ entry }) => !others.some((other) => covers(other.entry, entry)))
+    .filter(({ entry }) => !known.has(textOf(entry)) && !compared.some((other) => covers(other.entry, entry)))
     .map(({ listed }) => listed)
   return [...new Set(more)]
 }
+
+const textOf = ({ kind, value }: PermissionEntry): string => `${kind} ${value}`
+
+const isOfAll = (entry: PermissionEntry): boolean => entry.kind === 'everything' || isEverything(entry)
 
 function covers(wide: PermissionEntry, narrow: PermissionEntry): boolean {
   // What is read of the environment is told by name, even of a plugin that may do everything; and without permissions

@@ -1,5 +1,11 @@
 import { isFilter } from '../../base/topic-filter.ts'
-import { onlyReference, valuesAt, withReferences } from '../../schema/manifest/config-references.ts'
+import {
+  entriesLength,
+  entryLimit,
+  onlyReference,
+  valuesAt,
+  withReferences,
+} from '../../schema/manifest/config-references.ts'
 import type { PermissionEntry, Permissions } from '../../schema/manifest/permissions.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { withRoot } from '../../schema/manifest/topic-rights.ts'
@@ -27,16 +33,28 @@ export function resolvePermissions(
   root: string,
 ): ResolvedPermissions {
   const filters = (patterns: readonly string[] = []): string[] =>
-    unique(patterns.flatMap((pattern) => resolveFilter(withRoot(root, pattern), config)))
+    listed(patterns, (pattern, most) => resolveFilter(withRoot(root, pattern), config, most))
   const { hosts = [], mqtt = {}, plugins = [], serial = [], discovery = [] } = permissions
   return {
-    hosts: unique(hosts.flatMap((host) => resolveHost(host, config))),
+    hosts: listed(hosts, (host, most) => resolveHost(host, config, most)),
     publish: filters(mqtt.publish),
     subscribe: filters(mqtt.subscribe),
-    plugins: unique(plugins.flatMap((plugin) => resolvePlugin(plugin, config))),
-    serial: unique(serial.flatMap((path) => resolveName(path, config))),
-    discovery: unique(discovery.flatMap((service) => resolveName(service, config))),
+    plugins: listed(plugins, (plugin, most) => resolvePlugin(plugin, config, most)),
+    serial: listed(serial, (path, most) => resolveName(path, config, most)),
+    discovery: listed(discovery, (service, most) => resolveName(service, config, most)),
   }
+}
+
+/** What all lines of a list come to; those for which there is no room any more come to nothing. */
+function listed(lines: readonly string[], resolve: (line: string, most: number) => string[]): string[] {
+  const entries: string[] = []
+  let length = 0
+  for (const line of lines) {
+    const made = resolve(line, length > entriesLength ? 0 : entryLimit - entries.length)
+    length += made.reduce((sum, entry) => sum + entry.length, 0)
+    entries.push(...made)
+  }
+  return unique(entries)
 }
 
 /** What one line of a list comes to; nothing while what it names is not configured. */
@@ -51,20 +69,23 @@ function unique(values: readonly string[]): string[] {
   return [...new Set(values)]
 }
 
-function resolveHost(pattern: string, config: Config): string[] {
+function resolveHost(pattern: string, config: Config, most = entryLimit): string[] {
   const path = onlyReference(pattern)
-  return path === undefined ? [pattern] : hostsIn(valuesAt(config, path))
+  return path === undefined ? [pattern] : upTo(most, hostsIn(valuesAt(config, path)))
 }
 
-function resolvePlugin(pattern: string, config: Config): string[] {
+function resolvePlugin(pattern: string, config: Config, most = entryLimit): string[] {
   const path = onlyReference(pattern)
-  return path === undefined ? [pattern] : valuesAt(config, path).flatMap(pluginIn)
+  return path === undefined ? [pattern] : upTo(most, valuesAt(config, path).flatMap(pluginIn))
 }
+
+/** None at all of more, as of what `withReferences` makes. */
+const upTo = (most: number, entries: string[]): string[] => (entries.length > most ? [] : entries)
 
 /** What is configured is one thing, and never all there are. */
-function resolveName(pattern: string, config: Config): string[] {
+function resolveName(pattern: string, config: Config, most?: number): string[] {
   return pattern.includes('${config.')
-    ? withReferences(pattern, config).filter((name) => name !== '*')
+    ? withReferences(pattern, config, most).filter((name) => name !== '*')
     : [pattern]
 }
 
@@ -107,6 +128,6 @@ function hostOf(text: string): string[] {
   return [key.includes(':') ? `[${key}]` : key]
 }
 
-function resolveFilter(pattern: string, config: Config): string[] {
-  return withReferences(pattern, config).filter(isFilter)
+function resolveFilter(pattern: string, config: Config, most?: number): string[] {
+  return withReferences(pattern, config, most).filter(isFilter)
 }

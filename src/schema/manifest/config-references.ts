@@ -14,23 +14,29 @@ export function onlyReference(pattern: string): string | undefined {
 }
 
 /** Entries that one line of a manifest becomes at most: of two lists each pair of their rows is one. */
-const entryLimit = 10_000
+export const entryLimit = 10_000
+/** Characters of them together: a text that is configured may stand in each. */
+export const entriesLength = 4 * 1024 * 1024
 
 /**
  * The pattern with what is configured in place of its references: once for each row that they lead through, with values
  * of the same row. None where something is not configured, for what it would be then is nobody's wish; and none at all
- * beyond `entryLimit`.
+ * beyond `most`.
  */
-export function withReferences(pattern: string, config: Config): string[] {
+export function withReferences(pattern: string, config: Config, most = entryLimit): string[] {
   let patterns = [pattern]
   for (;;) {
     const list = firstList(patterns[0] ?? '', config)
-    if (list === undefined) return patterns.flatMap((one) => withValues(one, config))
+    if (list === undefined) return filled(patterns, config)
     // Row by row: each reference into this list speaks of the same row.
-    patterns = patterns.flatMap((one) =>
-      rowsOf(config, firstList(one, config) ?? list).map((row) => ofRow(one, row)),
-    )
-    if (patterns.length > entryLimit) return []
+    const next: string[] = []
+    for (const one of patterns)
+      for (const row of rowsOf(config, firstList(one, config) ?? list)) {
+        // Before all pairs of two long lists have been made.
+        if (next.length >= Math.min(most, entryLimit)) return []
+        next.push(ofRow(one, row))
+      }
+    patterns = next
   }
 }
 
@@ -52,6 +58,19 @@ function ofRow(pattern: string, row: string): string {
   return pattern.replace(reference, (whole, path: string) =>
     path.startsWith(list) ? `\${config.${row}${path.slice(list.length)}}` : whole,
   )
+}
+
+/** None when they are too long together. */
+function filled(patterns: readonly string[], config: Config): string[] {
+  const entries: string[] = []
+  let length = 0
+  for (const pattern of patterns)
+    for (const entry of withValues(pattern, config)) {
+      length += entry.length
+      if (length > entriesLength) return []
+      entries.push(entry)
+    }
+  return entries
 }
 
 function withValues(pattern: string, config: Config): string[] {

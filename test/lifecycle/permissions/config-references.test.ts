@@ -90,6 +90,21 @@ test('a manifest that pairs lists with one another gets no endless number of ent
   assert.deepEqual(resolvePermissions({ mqtt: { publish: [pattern] } }, lists, 'host').publish, [])
 })
 
+test('lists that make too many entries, or too long ones, make none, and all lines of a manifest together no more', () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, index) => ({ x: `v${index}` }))
+  // Of which each pair would be one: more than there is memory for.
+  const lists = { a: rows(50_000), b: rows(50_000), c: rows(6_000), long: 'x'.repeat(60_000) }
+  const publish = (...lines: string[]): number =>
+    resolvePermissions({ mqtt: { publish: lines } }, lists, 'host').publish.length
+  assert.equal(publish('${config.c[].x}/1', '${config.c[].x}/2', 'lamps/#'), 6_001)
+  assert.equal(publish('${config.long}/${config.c[].x}'), 0)
+  assert.equal(publish('${config.a[].x}/${config.b[].x}'), 0)
+  assert.equal(publish('${config.c[].x}/${config.c[].x}'), 6_000)
+  const hosts = (...lines: string[]): number =>
+    resolvePermissions({ hosts: lines }, lists, 'host').hosts.length
+  assert.equal(hosts('${config.a[].x}', '${config.c[].x}', '${config.c}', 'lamp.local'), 6_001)
+})
+
 test('a value of a row may have the form of a reference, and is none', () => {
   const tricky = { rules: [{ to: '${config.secret}' }], secret: 'x' }
   assert.deepEqual(
@@ -116,4 +131,23 @@ test('an update that leads a reference elsewhere in the same rows is told as mor
   assert.deepEqual(added(['a', 'c'], ['${config.rules[].from}']), [])
   assert.deepEqual(added(['a'], ['${config.rules[].from}']), ['${config.rules[].from}'])
   assert.deepEqual(added(['${config.rules[].from}'], ['${config.rules[].to}']), ['${config.rules[].to}'])
+})
+
+test('where hundreds of hosts are configured an update is compared soon: the same is the same, and all else is told', () => {
+  const grant = (host: string, count: number, plugins: string[]) => ({
+    permissions: { hosts: ['${config.hosts[]}'], plugins },
+    config: { hosts: Array.from({ length: count }, (_, index) => `${host}${index}.example`) },
+    variables: [],
+  })
+  const value = '${config.hosts[]}'
+  const told = (...grants: Parameters<typeof permissionChanges>) => {
+    const { added, removed } = permissionChanges(...grants)
+    return [added, removed].map((entries) => entries.map((entry) => entry.value))
+  }
+  assert.deepEqual(told(grant('a', 400, ['@x/*']), grant('b', 400, ['@x/y'])), [
+    [value, '@x/y'],
+    [value, '@x/*'],
+  ])
+  assert.deepEqual(told(grant('a', 400, ['*']), grant('a', 350, ['@x/y'])), [[], [value, '*']])
+  assert.deepEqual(told(grant('a', 50, ['@x/*']), grant('a', 50, ['@x/y'])), [[], ['@x/*']])
 })
