@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../base/text/json.ts'
-import type { Field } from '../../schema/manifest/field.ts'
+import { type Field, holdSecrets } from '../../schema/manifest/field.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { converted, violations } from './field-values.ts'
 
@@ -28,6 +28,8 @@ export function rowsOfText(
 ): RowsOfText | undefined {
   if (lines === null || fields === null) return undefined
   const forms = lines.map((form) => ({ form, parts: partsOf(form) }))
+  // What is wrong with a line is told with the line, unless it may have a secret in it.
+  const isOpen = !holdSecrets(fields)
   const read = (contents: readonly string[]): RowsOfText => {
     const result: RowsOfText = { rows: [], unread: [] }
     for (const [index, content] of contents.entries()) {
@@ -35,7 +37,8 @@ export function rowsOfText(
       if (line === '' || line.startsWith('#')) continue
       const row = firstRow(forms, fields, line)
       if (typeof row !== 'string') result.rows.push(row)
-      else result.unread.push(`line ${index + 1} (${JSON.stringify(line)}) is left out: ${row}`)
+      else if (isOpen) result.unread.push(`line ${index + 1} (${JSON.stringify(line)}) is left out: ${row}`)
+      else result.unread.push(`line ${index + 1} is left out: it does not read as ${lines.join(' or ')}`)
     }
     return result
   }

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
-import type { Field } from '../../schema/manifest/field.ts'
+import { type Field, holdSecrets } from '../../schema/manifest/field.ts'
 import { escapePointer, unescapePointer } from '../../schema/parsing/json-pointer.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
@@ -60,7 +60,10 @@ export function placeOfMember({ fields, former }: Place, key: string, ...values:
   const field = fields?.find((candidate) => candidate.key === key)
   const wasSecret = former?.get(key)
   const within = wasSecret === true ? undefined : wasSecret
-  if (field !== undefined) return { ...placeOfField(field), former: within }
+  if (field !== undefined) {
+    const isSecretText = isText(field, values) && (wasSecret !== undefined || holdSecrets([field]))
+    return { ...placeOfField(field), secret: field.secret || isSecretText, former: within }
+  }
   // A text where there was a structure may be that structure, as a person writes it.
   const holdsSecret = within !== undefined && values.some((value) => typeof value === 'string')
   const isNamed = values.some((value) => namesSecret(key, value))
@@ -71,6 +74,11 @@ export function placeOfMember({ fields, former }: Place, key: string, ...values:
 export function placeOfItem({ fields, items, isList, former }: Place): Place {
   if (items !== null) return { ...placeOfField(items), former }
   return { ...undeclared, former, fields: isList ? fields : null }
+}
+
+/** A list that was a text, or is written as one, is that text until all of it can be read as rows. */
+function isText({ type }: Field, values: readonly unknown[]): boolean {
+  return (type === 'list' || type === 'object') && values.some((value) => typeof value === 'string')
 }
 
 export function namesSecret(key: string, value: unknown): boolean {

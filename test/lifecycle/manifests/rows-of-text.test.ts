@@ -213,3 +213,15 @@ test('a line that is no row is told with its number, and the text stays as it is
     [undefined, undefined, undefined],
   )
 })
+
+test('what is wrong with a line that may have a secret in it is told without the line', () => {
+  const accounts = list(
+    ['{user} = {password} {…}'],
+    [{ key: 'user' }, { key: 'password' }, { key: 'level', type: 'integer', max: 3 }],
+  )
+  const text = 'ada = pass-a\npass-b\nbob = pass-c level=9 pass-d\n'
+  assert.deepEqual(rowsOfText(accounts, text), {
+    rows: [{ user: 'ada', password: 'pass-a' }],
+    unread: [2, 3].map((line) => `line ${line} is left out: it does not read as {user} = {password} {…}`),
+  })
+})

@@ -176,3 +176,22 @@ test('many rows are put back in reasonable time', () => {
   })
   assert.deepEqual([errors, config.servers], [[], [...rows].reverse()])
 })
+
+test('a text in place of rows or members with secrets is hidden as a whole, encrypted, and kept by the placeholder', () => {
+  const texts = { servers: 'a code-a\nb code-b', broker: '{"user":"me","door":"door-secret"}' }
+  const shown = { servers: hidden, broker: hidden }
+  assert.deepEqual(hideSecrets(whole, texts), shown)
+  assert.deepEqual(secretValues(whole, texts), Object.values(texts))
+  const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => whole)
+  const sealed = JSON.stringify(vault.seal.config('@a/b', texts))
+  assert.doesNotMatch(sealed, /code-|door-secret/)
+  assert.deepEqual(vault.open.config('@a/b', JSON.parse(sealed)), texts)
+  assert.deepEqual(restoreSecrets(whole, shown, texts), { config: texts, errors: [] })
+  const open = wholeConfig(
+    normaliseFields({ configSchema: [{ key: 'rules', type: 'list', fields: [{ key: 'from' }] }] }),
+  )
+  assert.deepEqual(hideSecrets(open, { rules: 'a -> b' }), { rules: 'a -> b' })
+  // Of a version before, which had declared all of it a secret.
+  const former = wholeConfig(open.fields ?? [], ['/rules'])
+  assert.deepEqual(hideSecrets(former, { rules: 'a -> b' }), { rules: hidden })
+})
