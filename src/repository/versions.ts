@@ -38,7 +38,14 @@ export function isPrerelease(version: string): boolean {
   return (read(version)?.prerelease.length ?? 0) > 0
 }
 
+/**
+ * Characters of a range, as many as a version may have. Whether two of them agree is found out part by part: of very long ones
+ * it takes hours.
+ */
+const rangeLength = 256
+
 export function isVersionRange(range: string): boolean {
+  if (range.length > rangeLength) return false
   try {
     new Range(range, { loose: true })
     return true

@@ -156,6 +156,20 @@ test("what names no plugin stands in nobody's way, and a bare name is one of the
   ])
 })
 
+test('a range that is longer than anybody writes is none: nothing waits for it, and it is compared with no other', () => {
+  const range = (parts: number): string =>
+    Array.from({ length: parts }, (_, index) => `>=${index} <${index}.1`).join(' || ')
+  const named = (parts: number) => ({ fullId: '@a/b', range: range(parts) })
+  assert.deepEqual(parseDependency(`@a/b@${range(10)}`, 'a'), named(10))
+  assert.deepEqual(parseDependency({ id: 'b', version: range(10) }, 'a'), named(10))
+  assert.equal(parseDependency(`@a/b@${range(30)}`, 'a'), undefined)
+  assert.equal(parseDependency({ id: 'b', version: range(30) }, 'a'), undefined)
+  const needy = (id: string) => ({ id, version: '1.0.0', dependencies: [`@a/b@${range(30)}`] })
+  const installed = [needy('@a/other'), { id: '@a/b', version: '99.0.0' }]
+  const { unmet, warnings } = judgeDependencies(needy('@a/one'), installed, new Set())
+  assert.deepEqual([unmet.length, warnings.length], [0, 1])
+})
+
 const plugin = (id: string, ...dependencies: string[]) => ({ id: `@a/${id}`, version: '1.0.0', dependencies })
 
 test('what is needed comes first, and the given order counts otherwise', () => {
