@@ -208,6 +208,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
   function onRetained({ topic, payload, retained }: BusMessage): void {
+    // What plugins and clients say there meanwhile is no matter of a host by itself, and may have megabytes to read.
+    if (responsibility === undefined && !retained) return
     if (responsibility !== undefined) published.forgetForeign(topic)
     const before = closed ? undefined : readDevice(payload, hostId)
     if (before === undefined) return

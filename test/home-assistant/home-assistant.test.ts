@@ -248,6 +248,42 @@ test('A start clears the devices of this host that belong to nothing, and no one
   )
 })
 
+test('What is said on topics of devices meanwhile is read only where other hosts may have said it', async (t) => {
+  const bus = await startBus(t)
+  let read = 0
+  /** The same bytes, of which it is counted how often somebody looks at them. */
+  function counted(payload: Uint8Array): Uint8Array {
+    const get = (): number => {
+      read += 1
+      return payload.length
+    }
+    return Object.defineProperty(Uint8Array.from(payload), 'length', { get })
+  }
+  const counting: Bus = Object.assign(Object.create(bus) as Bus, {
+    subscribe: ((filter, listener, options) =>
+      filter.startsWith('homeassistant/device/')
+        ? bus.subscribe(
+            filter,
+            (message) => listener({ ...message, payload: counted(message.payload) }),
+            options,
+          )
+        : bus.subscribe(filter, listener, options)) satisfies Bus['subscribe'],
+  })
+  const say = () =>
+    bus.publish('homeassistant/device/other/config', '{"dev":{"ids":["x"]},"cmps":{}}', { retain: true })
+  const alone = await stage(t, {}, counting)
+  await alone.homeAssistant.start()
+  await say()
+  await alone.published()
+  assert.equal(read, 0)
+  const responsibility = { owns: () => true, isCoordinator: () => true }
+  const other = await stage(t, {}, counting, { responsibility })
+  await other.homeAssistant.start()
+  await say()
+  await other.published()
+  assert.ok(read > 0)
+})
+
 test('After a restart what is gone meanwhile is taken away by name', async (t) => {
   const bus = await startBus(t, { root: 'elsewhere' })
   const first = await stage(t, { [lamp]: exposing({ a: sensor, b: light }) }, bus)
