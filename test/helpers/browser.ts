@@ -32,7 +32,12 @@ export const browserArguments = [
 ]
 
 export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: executable, args: browserArguments })
+  return chromium.launch({
+    executablePath: executable,
+    args: browserArguments,
+    // With it a page may change its address as often as it likes, as with nobody's browser.
+    ignoreDefaultArgs: ['--disable-ipc-flooding-protection'],
+  })
 }
 
 export interface View {

@@ -10,22 +10,57 @@ interface Place {
   query: URLSearchParams
 }
 
-function here(): Place {
+function placeAt({ pathname, search }: Pick<Location, 'pathname' | 'search'>): Place {
   // At an address of the host's own it may stand without what a proxy would take off.
-  return { path: pathAt(location.pathname) ?? location.pathname, query: new URLSearchParams(location.search) }
+  return { path: pathAt(pathname) ?? pathname, query: new URLSearchParams(search) }
 }
 
-export const place = signal<Place>(here())
+export const place = signal<Place>(placeAt(location))
+
+/**
+ * So many changes of the address bar within a view are written at once, and from then on one in each pause (milliseconds). A
+ * slider makes sixty in a second; Safari takes a hundred in half a minute and throws at the next, and Chromium ignores those
+ * beyond 200 in ten seconds.
+ */
+const atOnce = 30
+const writePause = 600
+let writesLeft = atOnce
+/** What the address bar is to have and does not have yet. */
+let unwritten: string | undefined
+
+function writeAddress(): void {
+  if (unwritten === undefined) return
+  history.replaceState(null, '', unwritten)
+  unwritten = undefined
+}
+
+function writeInTurn(): void {
+  if (unwritten === undefined || writesLeft === 0) return
+  writeAddress()
+  writesLeft -= 1
+  setTimeout(
+    () => {
+      writesLeft += 1
+      writeInTurn()
+    },
+    (atOnce - writesLeft) * writePause,
+  )
+}
 
 /** `target`: a path of the host, with its query. `replace`: a change of the same view, which the back button should skip. */
 export function go(target: string, options: { replace?: boolean } = {}): void {
   const before = place.peek().path
-  if (options.replace === true) history.replaceState(null, '', addressOf(target))
-  else {
+  const address = addressOf(target)
+  if (options.replace === true) {
+    unwritten = address
+    writeInTurn()
+  } else {
+    // What is left is come back to.
+    writeAddress()
     storePosition()
-    history.pushState(null, '', addressOf(target))
+    history.pushState(null, '', address)
   }
-  place.value = here()
+  place.value = placeAt(new URL(address, location.href))
   if (place.peek().path !== before) scrollTo(0, 0)
 }
 
@@ -49,7 +84,9 @@ export function pluginPath(id: string, tab = ''): string {
 /** Follows links within this page without loading it again. */
 export function followLinks(): void {
   addEventListener('popstate', () => {
-    place.value = here()
+    // It was of the view that has been left.
+    unwritten = undefined
+    place.value = placeAt(location)
     restorePosition()
   })
   addEventListener('click', (event) => {

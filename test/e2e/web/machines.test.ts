@@ -181,3 +181,28 @@ test('of a plugin with more events than are shown, the newest are', options, asy
   const last: number = body.events.at(-1).seq
   await page.locator('.event-line > a').first().getByText(`#${last}`, { exact: true }).waitFor()
 })
+
+test(
+  'a slider that is moved more often than a browser changes its address leads to where it stands',
+  options,
+  async (context) => {
+    const { page } = await open(context, await oldHost(context, 2_000))
+    await page.goto('/machines/plugin-lifecycle')
+    await page.getByText(/of 20\d\d events/).waitFor()
+    // Chromium takes 200 changes in ten seconds, and ignores the others; a hand makes sixty a second.
+    await page.evaluate(`(() => {
+      const slider = document.querySelector('.scrubber input')
+      for (let seq = 1500; seq > 1000; seq -= 1) {
+        slider.value = seq
+        slider.dispatchEvent(new Event('input', { bubbles: true }))
+      }
+    })()`)
+    await page.locator('.scrubber').getByText('#1001', { exact: true }).waitFor()
+    await page.waitForURL(/\?seq=1001$/)
+    // What is left behind is there again.
+    await page.getByRole('link', { name: 'System', exact: true }).click()
+    await page.getByRole('heading', { name: 'Health' }).waitFor()
+    await page.goBack()
+    await page.locator('.scrubber').getByText('#1001', { exact: true }).waitFor()
+  },
+)
