@@ -65,9 +65,13 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
               {name}
             </option>
           ))}
-          {stored === '' || live.includes(stored) ? null : (
-            <option value={stored}>{stored} (not there now)</option>
-          )}
+          {[...new Set([stored, chosen])]
+            .filter((name) => name !== '' && !live.includes(name))
+            .map((name) => (
+              <option key={name} value={name}>
+                {name} (not there now)
+              </option>
+            ))}
         </select>
       </div>
       <div class="field">

@@ -368,3 +368,19 @@ test('a line of the log that is not from today says the day', options, async (co
   const line = page.getByRole('listitem').filter({ hasText: 'shining in kitchen' })
   await line.locator('time', { hasText: year }).waitFor()
 })
+
+test(
+  'a repository that offers nothing is the one that the catalog says it shows',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    const { page } = await open(context, host)
+    const chosen = page.getByRole('combobox', { name: 'Repository' })
+    await page.goto('/catalog?repository=attic')
+    await page.getByText('No plugin fits the search.').waitFor()
+    assert.equal(await chosen.inputValue(), 'attic')
+    await chosen.selectOption('fixtures')
+    await page.getByRole('button', { name: 'Install Fixture lamp' }).waitFor()
+    assert.deepEqual(await chosen.getByRole('option').allInnerTexts(), ['All repositories', 'fixtures'])
+  },
+)

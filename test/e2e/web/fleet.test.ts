@@ -125,6 +125,29 @@ test('a plugin says where it runs, and is told where it may', options, async (co
   )
 })
 
+test(
+  'a host that was chosen for a plugin and is gone since is still the one that is shown',
+  options,
+  async (context) => {
+    const { http, hosts } = await fleetOf(context)
+    const { page } = await open(context, http)
+    await page.goto(`/plugins/${lamp}`)
+    const host = page.getByLabel('Host', { exact: true })
+    await host.selectOption('attic')
+    await page.getByRole('link', { name: 'System', exact: true }).click()
+    await page.getByRole('heading', { name: 'Health' }).waitFor()
+    hosts.shift()
+    await page.goBack()
+    await host.getByRole('option', { name: 'attic (not there now)' }).waitFor({ state: 'attached' })
+    assert.equal(await host.inputValue(), 'attic')
+    assert.deepEqual(await host.getByRole('option').allInnerTexts(), [
+      'Any',
+      'cellar',
+      'attic (not there now)',
+    ])
+  },
+)
+
 test('what has no host, and what is old, is said as such', options, async (context) => {
   const { http, put, hosts } = await fleetOf(context)
   const { page } = await open(context, http)

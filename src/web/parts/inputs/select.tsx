@@ -6,8 +6,9 @@ interface SelectProps<Value extends string> {
   onChange(value: Value): void
 }
 
-/** One of a few, in a toolbar. */
+/** One of a few, in a toolbar. What an address asks for is shown as it is where there is no such one. */
 export function Select<Value extends string>({ label, value, options, onChange }: SelectProps<Value>) {
+  const isOffered = options.some(([option]) => option === value)
   return (
     <select
       aria-label={label}
@@ -22,6 +23,7 @@ export function Select<Value extends string>({ label, value, options, onChange }
           {words}
         </option>
       ))}
+      {isOffered ? null : <option value={value}>{value}</option>}
     </select>
   )
 }
