@@ -110,3 +110,52 @@ test('each type of control that is on or off has a switch', options, async (cont
   await page.goto('/plugins/@fixtures/switches/controls')
   for (const name of types) await page.getByRole('switch', { name, exact: true, checked: true }).waitFor()
 })
+
+/** A plug that only listens, and a valve that stands between two steps, or nobody knows where. */
+const silent = {
+  id: 'silent',
+  lua: `local plugin = Plugin:new("silent")
+    local heard, opened = "nothing", nil
+    plugin:control("plug", function() return nil end, function(value) heard = tostring(value) end)
+    plugin:control("heard", function() return heard end, function() end)
+    plugin:control("valve", function() return opened end, function(value) opened = value + 0.25 end)`,
+  manifest: {
+    exports: {
+      controls: [
+        { id: 'plug', type: 'switch' },
+        { id: 'valve', type: 'number', range: '0-10' },
+      ],
+    },
+  },
+}
+
+test(
+  'what does not say whether it is on can be switched off, and is not shown as off',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [silent] })
+    await run(host, '@fixtures/silent')
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/silent/controls')
+    const heard = page.getByRole('listitem').filter({ hasText: 'heard' }).locator('output')
+    for (const [button, value] of [
+      ['On', 'true'],
+      ['Off', 'false'],
+    ] as const) {
+      await page.getByRole('button', { name: `plug: ${button}` }).click()
+      await heard.getByText(value, { exact: true }).waitFor()
+    }
+    assert.equal(await page.getByRole('switch', { name: 'plug' }).count(), 0)
+  },
+)
+
+test('a slider is read out as what the value is, not as the step it stands at', options, async (context) => {
+  const host = await lampHost(context, { plugins: [silent] })
+  await run(host, '@fixtures/silent')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/silent/controls')
+  const valve = page.getByRole('slider', { name: 'valve' })
+  await page.locator('[aria-label=valve][aria-valuetext="not known"]').waitFor()
+  await valve.fill('4')
+  await page.locator('[aria-label=valve][aria-valuetext="4.25"]').waitFor()
+})

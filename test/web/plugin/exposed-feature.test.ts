@@ -24,6 +24,10 @@ const cases: [exposure: Exposure, feature: string, input: unknown][] = [
   [exposed('number', { min: 5 }), 'value', 'number'],
   [exposed('number', { min: 5, max: 30, step: 0.5 }), 'value', ['slider', 5, 30, 0.5]],
   [exposed('number', { min: 0, max: 1 }), 'value', ['slider', 0, 1, 0.01]],
+  // Steps are counted from the lower bound: in ones the upper one could not be reached.
+  [exposed('number', { min: 0.5, max: 10 }), 'value', ['slider', 0.5, 10, 0.1]],
+  [exposed('number', { min: -1.25, max: 1 }), 'value', ['slider', -1.25, 1, 0.01]],
+  [exposed('number', { min: 0.5, max: 200 }), 'value', 'number'],
   [exposed('number', { min: 0, max: 1_000_000, step: 1 }), 'value', 'number'],
   [exposed('select', { options }), 'value', ['choice', options]],
   [exposed('select'), 'value', 'text'],

@@ -2,7 +2,7 @@ import { useRef, useState } from 'preact/hooks'
 import { decimalNumber, switchWord } from '../../../schema/plugin/control-value.ts'
 import { pause } from '../../base/api.ts'
 import { numberKeys, withPoint } from '../../base/typed-number.ts'
-import { inputText, valueText } from '../../base/words.ts'
+import { inputText, readableText, valueText } from '../../base/words.ts'
 import type { InputKind } from './input-kind.ts'
 import { Switch } from './switch.tsx'
 import { literalText } from './literal-text.ts'
@@ -19,6 +19,12 @@ interface ValueInputProps {
 
 /** How long what was set is shown still, in milliseconds: what the plugin makes of it comes by the stream a moment later. */
 const settleTime = 300
+
+/** For what does not say whether it is on, such as a plug that only listens. */
+const onOffButtons = [
+  { value: true, label: 'On' },
+  { value: false, label: 'Off' },
+] as const
 
 /** What one moves, chooses or types a value with, by its kind. */
 export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputProps) {
@@ -41,12 +47,28 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
     if (taken || (input.kind !== 'number' && input.kind !== 'text')) show(undefined)
   }
 
+  const buttons = (all: Extract<InputKind, { kind: 'buttons' }>['buttons']) => (
+    <div class="actions">
+      {all.map((button) => (
+        <button
+          key={button.label}
+          type="button"
+          aria-label={`${label}: ${button.label}`}
+          onClick={() => void set(button.value)}
+        >
+          {button.label}
+        </button>
+      ))}
+    </div>
+  )
   const known = inputText(value)
   switch (input.kind) {
-    case 'switch':
-      return (
-        <Switch label={label} on={switchWord(valueText(value)) === true} onChange={(on) => void set(on)} />
-      )
+    case 'switch': {
+      const on = switchWord(known)
+      // It would stand at off, and could never be switched off.
+      if (on === undefined) return buttons(onOffButtons)
+      return <Switch label={label} on={on} onChange={(next) => void set(next)} />
+    }
     case 'slider':
       return (
         <input
@@ -56,6 +78,8 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
           max={input.max}
           step={input.step}
           value={typed ?? String(Number(value))}
+          // It stands at the nearest step, and somewhere where there is no value.
+          aria-valuetext={typed ?? (known === '' ? 'not known' : readableText(value))}
           onInput={({ currentTarget }) => show(currentTarget.value)}
           onChange={({ currentTarget }) => void set(Number(currentTarget.value))}
         />
@@ -80,20 +104,7 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
         </select>
       )
     case 'buttons':
-      return (
-        <div class="actions">
-          {input.buttons.map((button) => (
-            <button
-              key={button.label}
-              type="button"
-              aria-label={`${label}: ${button.label}`}
-              onClick={() => void set(button.value)}
-            >
-              {button.label}
-            </button>
-          ))}
-        </div>
-      )
+      return buttons(input.buttons)
     case 'colour':
       return (
         <input
