@@ -7,8 +7,11 @@ import type { JournalEvent } from '../base/types.ts'
 
 /** How many events are read at a time. */
 export const pageSize = 300
-/** Most events that are kept in the page: more than anybody scrolls through. */
+/** Most events that are kept in the page where nobody has read on backwards: more than anybody scrolls through. */
 const keptLimit = 20_000
+/** So many may come to what somebody has read on to before the oldest of it go. */
+const readSlack = 5_000
+let mostKept = keptLimit
 
 export interface Journal {
   /** Oldest first, without gaps. */
@@ -49,6 +52,7 @@ export async function reachBack(seq: number): Promise<void> {
       firstSeq: older.length === 0 ? first : firstSeq,
       lastSeq: now.lastSeq,
     }
+    mostKept = Math.max(keptLimit, journal.value.events.length + readSlack)
   }
 }
 
@@ -86,6 +90,6 @@ export function followJournal(): void {
     const fresh = announcements.map(({ event }) => event).filter(({ seq }) => seq > lastSeq)
     if (fresh.length === 0) return
     const all = [...events, ...fresh]
-    journal.value = { events: all.slice(-keptLimit), firstSeq, lastSeq: all.at(-1)?.seq ?? lastSeq }
+    journal.value = { events: all.slice(-mostKept), firstSeq, lastSeq: all.at(-1)?.seq ?? lastSeq }
   })
 }

@@ -4,6 +4,7 @@ import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { endLatestFirst } from '../../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../../helpers/long-journal.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import { until } from '../../helpers/until.ts'
 import { hostWithLamp, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
@@ -172,6 +173,33 @@ test(
     await page.getByRole('status').getByText('1 found', { exact: true }).waitFor()
   },
 )
+
+test('a search far back in the history goes on while events come', options, async (context) => {
+  const host = await oldHost(context, 27_000)
+  const { page } = await open(context, host)
+  await page.goto('/history?q=Installation+asked+for')
+  let turn = 0
+  const eventComes = async (): Promise<void> => {
+    const total = await page.locator('.page-head .count').innerText()
+    const body = { config: { turn: (turn += 1) } }
+    const { status } = await host.request('POST', '/api/plugins/plugin-0/config', { body })
+    assert.equal(status, 200)
+    await page.locator('.page-head .count').getByText(total, { exact: true }).waitFor({ state: 'detached' })
+  }
+  // What is read at a time, and more than the page keeps of what has come by itself.
+  for (const read of [300, 6_300, 12_300, 18_300, 24_300]) {
+    await until(`${read} events`, async () => {
+      const [, count] = /^None of the newest (\d+) /.exec(await page.locator('.empty').innerText()) ?? []
+      return Number(count) >= read
+    })
+    await eventComes()
+    await page.getByRole('button', { name: /^Read older events/ }).click()
+  }
+  const found = page.locator('.event-line', { hasText: '#1Installation asked for' })
+  await found.waitFor()
+  await eventComes()
+  await found.waitFor()
+})
 
 test('of a plugin with more events than are shown, the newest are', options, async (context) => {
   const host = await oldHost(context, 10_050)
