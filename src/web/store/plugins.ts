@@ -29,13 +29,15 @@ const changed = new Set<string>()
 let planned = false
 let nextTry: ReturnType<typeof setTimeout> | undefined
 
-/** Counts readings and removals: what was asked for before a plugin was removed does not bring it back. */
+/** Counts readings and what commands have brought about: what was asked for before says nothing of a plugin that was told of since. */
 let turn = 0
-/** When a plugin was removed, as a turn. */
-const removals = new Map<string, number>()
+/** When that was asked for which is known of a plugin, or when a command has answered how it is, or that it is gone. */
+const told = new Map<string, number>()
+/** When the list was asked for that is known. */
+let listed = 0
 
-function isRemovedSince(asked: number, id: string): boolean {
-  return (removals.get(id) ?? 0) > asked
+function isToldSince(asked: number, id: string): boolean {
+  return (told.get(id) ?? 0) > asked
 }
 
 /** Answers whether they could be read; if not, they are asked for again. */
@@ -44,8 +46,12 @@ export async function loadPlugins(): Promise<boolean> {
   const asked = (turn += 1)
   try {
     const answer = await get<{ plugins: Plugin[] }>('/api/plugins')
-    const present = answer.plugins.filter(({ id }) => !isRemovedSince(asked, id))
-    plugins.value = new Map(present.map((plugin) => [plugin.id, plugin]))
+    // Somebody has asked later, and was answered sooner.
+    if (asked < listed) return true
+    listed = asked
+    const later = [...(plugins.peek()?.values() ?? [])].filter(({ id }) => isToldSince(asked, id))
+    const read = answer.plugins.filter(({ id }) => !isToldSince(asked, id))
+    plugins.value = new Map([...read, ...later].map((plugin) => [plugin.id, plugin]))
     pluginsError.value = ''
     return true
   } catch (error) {
@@ -63,12 +69,13 @@ export function pluginsRemote(): Omit<Remote<ReadonlyMap<string, Plugin>>, 'set'
 }
 
 /** Takes over what a command has answered, before the stream tells of it. */
-export function putPlugin(plugin: Plugin): void {
+export function putPlugin(plugin: Plugin, asked = (turn += 1)): void {
+  told.set(plugin.id, asked)
   plugins.value = new Map(plugins.peek() ?? []).set(plugin.id, plugin)
 }
 
 export function removePlugin(id: string): void {
-  removals.set(id, (turn += 1))
+  told.set(id, (turn += 1))
   const next = new Map(plugins.peek() ?? [])
   if (next.delete(id)) plugins.value = next
 }
@@ -78,11 +85,11 @@ export async function readPlugin(id: string): Promise<boolean> {
   const asked = (turn += 1)
   try {
     const plugin = await get<Plugin>(pluginApi(id))
-    if (!isRemovedSince(asked, id)) putPlugin(plugin)
+    if (!isToldSince(asked, id)) putPlugin(plugin, asked)
     return true
   } catch (error) {
     if (!(error instanceof ApiError) || error.status !== 404) return false
-    removePlugin(id)
+    if (!isToldSince(asked, id)) removePlugin(id)
     return true
   }
 }

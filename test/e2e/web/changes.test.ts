@@ -204,6 +204,40 @@ test(
   },
 )
 
+test(
+  'a plugin that is installed while the list is read is not taken away by it',
+  options,
+  async (context) => {
+    const plugins = ['a', 'b', 'c', 'd', 'e'].map((id) => ({ id, lua: `Plugin:new("${id}")` }))
+    const host = await lampHost(context, { plugins })
+    const changed = plugins.slice(0, 4)
+    for (const { id } of changed) await run(host, `@fixtures/${id}`)
+    const { page } = await open(context, host)
+    await page.goto('/catalog')
+    await page.getByText('Live', { exact: true }).waitFor()
+    const { isAnswered, release } = await answeredLate(page, /\/api\/plugins$/)
+    await Promise.all(
+      changed.map(({ id }) =>
+        host.request('POST', `/api/plugins/@fixtures/${id}/toggle`, { body: { enabled: false } }),
+      ),
+    )
+    await isAnswered
+    // That it is read by itself afterwards is not to help.
+    await page.route(/\/api\/plugins\/@fixtures\/e$/, (route) => route.abort())
+    await page.getByRole('button', { name: 'Install Fixture e' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Install', exact: true }).click()
+    await page.getByText('Fixture e 1.0.0 is installed.').waitFor()
+    const answer = page.waitForResponse(/\/api\/plugins$/)
+    release()
+    await (await answer).finished()
+    await page.getByRole('link', { name: 'Plugins', exact: true }).click()
+    const rows = page.getByRole('list', { name: 'Installed plugins' }).getByRole('listitem')
+    await rows.filter({ hasText: 'Fixture a' }).getByText('Off', { exact: true }).waitFor()
+    await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+    assert.equal(await rows.filter({ hasText: 'Fixture e' }).count(), 1)
+  },
+)
+
 test('who goes on while a plugin is being uninstalled stays where they are', options, async (context) => {
   const host = await hostWithLamp(context)
   const { page } = await open(context, host)
@@ -353,7 +387,12 @@ end)`,
   const { page } = await open(context, host)
   await page.goto('/plugins/@fixtures/late')
   await heading(page, 'Fixture late').waitFor()
-  await page.getByRole('alert').getByRole('button', { name: 'Try again' }).click()
+  const release = await held(page, 'POST', /\/late\/reload$/)
+  const again = page.getByRole('alert').getByRole('button', { name: 'Try again' })
+  await again.click()
+  await page.locator('.page-state .chip', { hasText: 'Reloading…' }).waitFor()
+  assert.ok(await again.isDisabled(), 'a second press would do nothing')
+  release()
   await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
   await page.getByText('Fixture late is running.').waitFor()
 })
