@@ -11,13 +11,20 @@ export function Loading({ what }: { what: string }) {
   )
 }
 
-export function Failure({ text, onRetry }: { text: string; onRetry?: () => void }) {
+interface FailureProps {
+  text: string
+  onRetry?: () => void
+  /** Something else is under way, so that it cannot be tried again yet. */
+  busy?: boolean
+}
+
+export function Failure({ text, onRetry, busy = false }: FailureProps) {
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />
       <p>{breakable(text)}</p>
       {onRetry === undefined ? null : (
-        <button type="button" onClick={onRetry}>
+        <button type="button" disabled={busy} onClick={onRetry}>
           Try again
         </button>
       )}

@@ -6,7 +6,7 @@ import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
 import { LogEntryLine } from '../parts/lists/log-entry-line.tsx'
-import { reload } from '../store/commands.ts'
+import { busy, reload } from '../store/commands.ts'
 import { plugins } from '../store/plugins.ts'
 import { limitName } from '../base/limit-words.ts'
 import { Link } from '../parts/link.tsx'
@@ -30,7 +30,11 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {error === null || absence !== '' ? null : (
         <>
-          <Failure text={error.message} {...(enabled ? { onRetry: () => void reload(id) } : {})} />
+          <Failure
+            text={error.message}
+            busy={busy.value.has(id)}
+            {...(enabled ? { onRetry: () => void reload(id) } : {})}
+          />
           {error.log === undefined || error.log.length === 0 ? null : (
             <details class="panel last-lines">
               <summary>The last lines of its log</summary>
