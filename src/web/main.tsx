@@ -25,7 +25,7 @@ import './style/pages.css'
 import './style/plugin.css'
 import './style/settings.css'
 import './style/machine.css'
-import { followJournal, journal, loadJournal } from './store/journal.ts'
+import { followJournal, isSameJournal, journal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/emitted-events.ts'
 import { closeFailure, tellFailure } from './store/notices.ts'
 import { followPlugins, loadPlugins } from './store/plugins.ts'
@@ -134,9 +134,16 @@ connections.subscribe((count) => {
   if ((count > 1 || (count === 1 && journal.peek().lastSeq === 0)) && count !== known) {
     void loadPlugins()
     lookAtHost()
+    void followJournalOfHost()
   }
   known = count
 })
+
+/** Goes on with the journal that the host has, where that is another one. */
+async function followJournalOfHost(): Promise<void> {
+  // Where it cannot be told, the connection has broken again.
+  if (!(await isSameJournal().catch(() => true))) await listen()
+}
 
 applyTheme()
 keepDirection()

@@ -1,4 +1,4 @@
-import { signal } from '@preact/signals'
+import { batch, signal } from '@preact/signals'
 import { request } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent } from '../base/types.ts'
@@ -24,6 +24,9 @@ export interface Journal {
 /** How often the list of repositories has changed since this page was opened. */
 export const repositoryChanges = signal(0)
 
+/** How often it has been read from the beginning: where it was before, what is known of the past may be of another one. */
+export const journalReadings = signal(0)
+
 export const journal = signal<Journal>({ events: [], firstSeq: 1, lastSeq: 0 })
 
 /** Reads the newest page. Answers the number of the last event. */
@@ -32,8 +35,20 @@ export async function loadJournal(): Promise<number> {
   const lastSeq = Number(headers.get('last-seq') ?? 0)
   const events = await readEvents(Math.max(0, lastSeq - pageSize), pageSize)
   const firstSeq = Number(headers.get('first-seq') ?? 1)
-  journal.value = { events, firstSeq, lastSeq: events.at(-1)?.seq ?? lastSeq }
+  batch(() => {
+    journal.value = { events, firstSeq, lastSeq: events.at(-1)?.seq ?? lastSeq }
+    journalReadings.value += 1
+  })
+  mostKept = keptLimit
   return journal.value.lastSeq
+}
+
+/** Whether the host still has the last event that is known: one that was brought back from a backup has others under its numbers. */
+export async function isSameJournal(): Promise<boolean> {
+  const known = journal.peek().events.at(-1)
+  if (known === undefined) return true
+  const [present] = await readEvents(known.seq - 1, 1)
+  return present?.id === known.id
 }
 
 /** Reads on backwards until `seq` is there. */

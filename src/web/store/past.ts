@@ -1,7 +1,7 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { get } from '../base/api.ts'
 import type { JournalEvent, PluginStateAt } from '../base/types.ts'
-import { journal, readEvents } from './journal.ts'
+import { journal, journalReadings, readEvents } from './journal.ts'
 import { tellFailure } from './notices.ts'
 
 /** What happened up to a moment of the journal, and how things stood then. */
@@ -63,13 +63,18 @@ function covers(events: readonly JournalEvent[], from: number, to: number): bool
 type States = readonly PluginStateAt[]
 
 const statesKnown = new Map<number, States>()
+/** Of which reading of the journal they are. */
+let readingKnown = 0
 /** Most moments that are kept. */
 const statesLimit = 500
 
 /** How things stood after an event; the answers are kept, as the past does not change. Undefined: not known; of event 0 nothing is. */
 export function useStatesAt(wanted: number): States | undefined {
   const [states, setStates] = useState<States | undefined>(undefined)
+  const reading = journalReadings.value
   useEffect(() => {
+    if (reading !== readingKnown) statesKnown.clear()
+    readingKnown = reading
     const known = statesKnown.get(wanted)
     if (wanted < 1 || known !== undefined) {
       setStates(known)
@@ -83,6 +88,6 @@ export function useStatesAt(wanted: number): States | undefined {
         setStates(answer?.plugins)
       },
     )
-  }, [wanted])
+  }, [wanted, reading])
   return states
 }

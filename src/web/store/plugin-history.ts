@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { get, pluginApi, wordsOf } from '../base/api.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { JournalEvent } from '../base/types.ts'
+import { journalReadings } from './journal.ts'
 import type { Remote } from './remote.ts'
 
 /** All that has happened to one plugin, however long ago: the journal of the page begins later. */
@@ -9,12 +10,16 @@ import type { Remote } from './remote.ts'
 /** Most events that are kept of one plugin: the newest. */
 export const pluginHistoryLimit = 10_000
 
-/** Oldest first, with those that come. Of no plugin where the id is empty. A break needs no other reading: the stream resumes. */
+/**
+ * Oldest first, with those that come. Of no plugin where the id is empty. A break needs no other reading, as the stream resumes,
+ * but that of a host with another journal.
+ */
 export function usePluginHistory(id: string): Omit<Remote<readonly JournalEvent[]>, 'set'> {
   const [events, setEvents] = useState<readonly JournalEvent[]>([])
   const [isRead, setRead] = useState(false)
   const [error, setError] = useState('')
   const [round, setRound] = useState(0)
+  const reading = journalReadings.value
   useEffect(() => {
     setEvents([])
     setRead(false)
@@ -38,7 +43,7 @@ export function usePluginHistory(id: string): Omit<Remote<readonly JournalEvent[
       abort.abort()
       stop()
     }
-  }, [id, round])
+  }, [id, round, reading])
   return { value: isRead ? events : undefined, error, reload: () => setRound((before) => before + 1) }
 }
 

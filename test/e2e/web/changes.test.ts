@@ -4,6 +4,7 @@ import { connect } from '../../bus/bus-fixture.ts'
 import { assertAccessible } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
+import type { TestHostOptions } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import {
   answeredLate,
@@ -423,3 +424,26 @@ test(
     assert.deepEqual(await chosen.getByRole('option').allInnerTexts(), ['All repositories', 'fixtures'])
   },
 )
+
+test('a host that comes back with another journal is shown with that one', options, async (context) => {
+  const settings: TestHostOptions['settings'] = {}
+  const first = await lampHost(context, { settings })
+  for (const id of ['hello', 'demo']) await run(first, `@fixtures/${id}`)
+  const { page } = await open(context, first)
+  await page.goto('/history')
+  await page.getByText('Live', { exact: true }).waitFor()
+  await page.locator('.event-line', { hasText: '@fixtures/demo' }).first().waitFor()
+  settings.httpPort = Number(new URL(first.url).port)
+  await first.close()
+  const second = await lampHost(context, { settings })
+  await run(second, '@fixtures/hello')
+  const { headers } = await second.request('GET', '/api/history?limit=1')
+  await page
+    .locator('.page-head .count')
+    .getByText(`${headers.get('last-seq')} events`, { exact: true })
+    .waitFor()
+  assert.equal(await page.locator('.event-line', { hasText: '@fixtures/demo' }).count(), 0)
+  // What happens from then on is told, under numbers that the page knew of other events.
+  await run(second, '@fixtures/demo')
+  await page.locator('.event-line', { hasText: '@fixtures/demo' }).first().waitFor()
+})
