@@ -77,3 +77,26 @@ test('settings that could not be checked on a bad line are checked again', optio
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await page.getByText('There is nothing to save').waitFor()
 })
+
+test(
+  'a text that was saved empty is not shown as if the default took its place',
+  options,
+  async (context) => {
+    const room = { key: 'room', type: 'string', label: 'Room', default: 'kitchen' }
+    const plugin = { id: 'roomy', lua: 'Plugin:new("roomy")', manifest: { configSchema: [room] } }
+    const host = await lampHost(context, { plugins: [plugin] })
+    await install(host, '@fixtures/roomy')
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/roomy/settings')
+    const field = page.getByRole('textbox', { name: 'Room' })
+    assert.equal(await field.getAttribute('placeholder'), 'kitchen')
+    await field.fill('cellar')
+    await field.fill('')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    assert.equal((await host.request('GET', '/api/plugins/@fixtures/roomy')).body.config.room, '')
+    assert.equal(await field.getAttribute('placeholder'), 'Empty, not the default')
+    await page.getByRole('button', { name: 'Use the default of Room' }).click()
+    assert.equal(await field.getAttribute('placeholder'), 'kitchen')
+  },
+)

@@ -3,7 +3,7 @@ import { numberKeys } from '../../base/typed-number.ts'
 import type { Field } from '../../base/types.ts'
 import { inputText, valueText } from '../../base/words.ts'
 import { Switch } from '../../parts/inputs/switch.tsx'
-import { hasLines, isNumeric, typedValue } from './field-text.ts'
+import { hasLines, isNumeric, placeholderOf, typedValue } from './field-text.ts'
 import { SuggestionList, useSuggestions } from './suggestions.tsx'
 import { literalText } from '../../parts/inputs/literal-text.ts'
 import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
@@ -83,7 +83,7 @@ function LinesInput({ field, id, value, describedBy, invalid, onChange }: FieldI
       id={id}
       rows={5}
       value={inputText(value)}
-      placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
+      placeholder={placeholderOf(field, value)}
       {...literalText}
       aria-describedby={describedBy}
       aria-invalid={invalid}
@@ -101,7 +101,7 @@ function TextInput({ field, id, value, describedBy, invalid, onChange }: FieldIn
       id={id}
       {...list}
       value={text}
-      placeholder={field.default === null ? (field.placeholder ?? '') : valueText(field.default)}
+      placeholder={placeholderOf(field, value)}
       inputMode={isNumeric(field) ? numberKeys(field.min) : 'text'}
       {...literalText}
       aria-describedby={field.unit === null ? describedBy : `${id}-unit ${describedBy}`}

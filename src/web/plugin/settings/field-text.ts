@@ -1,5 +1,6 @@
 import { withPoint } from '../../base/typed-number.ts'
 import type { Field } from '../../base/types.ts'
+import { valueText } from '../../base/words.ts'
 
 /** How a setting is typed as text. Pure. */
 
@@ -16,6 +17,13 @@ export function hasLines({ type, description, default: fallback }: Field, value:
 
 export function isNumeric({ type }: Field): boolean {
   return type === 'number' || type === 'integer'
+}
+
+/** What stands in an empty field: what the plugin gets then, where that is known. */
+export function placeholderOf(field: Field, value: unknown): string {
+  if (field.default === null) return field.placeholder ?? ''
+  // Saved as such, it takes the place of the default.
+  return value === '' && field.default !== '' ? 'Empty, not the default' : valueText(field.default)
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withPoint } from '../../../../src/web/base/typed-number.ts'
 import type { Field } from '../../../../src/web/base/types.ts'
-import { hasLines, typedValue } from '../../../../src/web/plugin/settings/field-text.ts'
+import { hasLines, placeholderOf, typedValue } from '../../../../src/web/plugin/settings/field-text.ts'
 
 const field = (more: Partial<Field>): Field =>
   ({
@@ -36,6 +36,25 @@ test('a decimal comma is a point where the language has one, and a mistake elsew
   assert.equal(withPoint('-1,5', ','), '-1.5')
   assert.equal(withPoint('1,000', '.'), '1,000')
 })
+
+const placeholders: [title: string, field: Partial<Field>, value: unknown, expected: string][] = [
+  ['the default is what an unset one gets', { default: 5 }, undefined, '5'],
+  ['the author may say what to type', { placeholder: 'about 20' }, undefined, 'about 20'],
+  ['a default goes before that', { default: 'kitchen', placeholder: 'a room' }, undefined, 'kitchen'],
+  [
+    'a text that was saved empty does not get the default',
+    { default: 'kitchen' },
+    '',
+    'Empty, not the default',
+  ],
+  ['an empty default is nothing else', { default: '' }, '', ''],
+]
+
+for (const [title, more, value, expected] of placeholders) {
+  test(`in an empty field: ${title}`, () => {
+    assert.equal(placeholderOf(field(more), value), expected)
+  })
+}
 
 const typed: [title: string, field: Partial<Field>, text: string, expected: unknown][] = [
   ['an empty text without a default is no value', {}, '', undefined],
