@@ -17,7 +17,11 @@ export function useLog(plugin: string, paused: boolean) {
   useEffect(() => {
     const read = remote.value?.logs
     if (read === undefined) return
-    setLines((before = []) => joinedLines(read, before, connections.peek()))
+    setLines((before) => {
+      // After a break it is read again.
+      if (paused && before !== undefined) return before
+      return joinedLines(read, before ?? [], connections.peek())
+    })
   }, [remote.value])
   useEffect(() => {
     setWaiting(0)

@@ -73,6 +73,29 @@ test('values are those of the host again after a break in which they changed', o
   }
 })
 
+test('a log that is paused stays as it is over a break, too', options, async (context) => {
+  const host = await hostWithLamp(context, { settings: { token } })
+  const proxy = await createTcpProxy(context, host.url)
+  const { page } = await open(context, { url: `http://127.0.0.1:${proxy.port}` })
+  await page.goto(`/plugins/${lamp}/logs`)
+  await logIn(page)
+  const lines = page.getByRole('list', { name: 'Lines of the log, newest first' })
+  await lines.getByText('shining in kitchen').waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await host.request('PUT', `/api/plugins/${lamp}/controls/level`, { body: { value: 7 } })
+  await page.getByText(/^Paused; [1-9]\d* new lines? since$/).waitFor()
+  proxy.refuse()
+  await page.getByText('Disconnected, trying again…').waitFor()
+  const read = page.waitForResponse(/\/logs\?/)
+  proxy.pass()
+  await (await read).finished()
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))')
+  assert.equal(await lines.getByText('the level is now 7').count(), 0)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await lines.getByText('the level is now 7').waitFor()
+  assert.equal(await lines.getByText('shining in kitchen').count(), 1)
+})
+
 test(
   'a connection that was forgotten on the way is noticed, and what happened meanwhile is shown',
   options,
