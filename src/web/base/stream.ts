@@ -10,7 +10,8 @@ import type { JournalEvent, LogEntry } from './types.ts'
 export type Announcement =
   | { kind: 'lifecycle'; plugin: string | null; event: JournalEvent }
   | { kind: 'log'; plugin: string; entry: LogEntry }
-  | { kind: 'event'; plugin: string; name: string; data: unknown }
+  /** `size`: characters as JSON. */
+  | { kind: 'event'; plugin: string; name: string; data: unknown; size: number }
   | { kind: 'object'; plugin: string; path: string; value: unknown; removed: boolean }
   | { kind: 'sensor'; plugin: string; id: string; value: unknown; removed: boolean }
   | { kind: 'control'; plugin: string; id: string; value: unknown; removed: boolean }
@@ -112,7 +113,8 @@ export function openStream(after: number | undefined): void {
   })
   for (const kind of ['event', 'object', 'sensor', 'control', 'exposure', 'exposed'] as const) {
     opened.addEventListener(kind, ({ data }) => {
-      collect({ kind, ...(JSON.parse(String(data)) as object) } as Announcement)
+      const text = String(data)
+      collect({ kind, size: text.length, ...(JSON.parse(text) as object) } as Announcement)
     })
   }
 }

@@ -6,7 +6,8 @@ import { Empty } from '../parts/feedback.tsx'
 import { LineList } from '../parts/lists/line-list.tsx'
 import { PauseButton } from '../parts/lists/pause-button.tsx'
 import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
-import { type EmittedEvent, type Gap, gaps, useEmittedEvents } from '../store/emitted-events.ts'
+import { type Gap, gaps, useEmittedEvents } from '../store/emitted-events.ts'
+import type { EmittedEvent } from '../store/kept-events.ts'
 
 export function EventsTab({ plugin }: { plugin: Plugin }) {
   const [paused, setPaused] = useState(false)

@@ -2,20 +2,9 @@ import { getOrInsert } from '../../base/get-or-insert.ts'
 import { signal } from '@preact/signals'
 import { useEffect, useState } from 'preact/hooks'
 import { connection, lastHeard, onAnnouncements } from '../base/stream.ts'
+import { type EmittedEvent, keepEvent, type KeptEvents, keptEvents } from './kept-events.ts'
 
 /** What plugins have emitted since this page was opened. */
-
-/** Most events kept of one plugin. */
-const keptEvents = 500
-
-export interface EmittedEvent {
-  /** For lists: no two have the same. */
-  key: number
-  /** Milliseconds since 1970, when it came here. */
-  at: number
-  name: string
-  data: unknown
-}
 
 /** A time without a stream, in milliseconds since 1970. */
 export interface Gap {
@@ -29,7 +18,7 @@ const keptGaps = 5
 /** When nothing was heard of what plugins emitted, oldest first: it is told only once. */
 export const gaps = signal<readonly Gap[]>([])
 
-const emitted = new Map<string, EmittedEvent[]>()
+const emitted = new Map<string, KeptEvents>()
 let nextKey = 0
 
 export function followEmittedEvents(): void {
@@ -46,11 +35,9 @@ export function followEmittedEvents(): void {
     wasConnected = isConnected
   })
   onAnnouncements({ kinds: ['event'] }, (announcements) => {
-    for (const { plugin, name, data } of announcements) {
-      const list = getOrInsert(emitted, plugin, () => [])
-      list.push({ key: (nextKey += 1), at: Date.now(), name, data })
-      // Cut in steps: moving the list for each event would cost more than the event.
-      if (list.length > keptEvents * 2) list.splice(0, list.length - keptEvents)
+    for (const { plugin, name, data, size } of announcements) {
+      const kept = getOrInsert(emitted, plugin, () => ({ events: [], size: 0 }))
+      keepEvent(kept, { key: (nextKey += 1), at: Date.now(), name, data, size })
     }
   })
 }
@@ -61,7 +48,7 @@ export function useEmittedEvents(plugin: string, paused: boolean) {
   const [waiting, setWaiting] = useState(0)
   useEffect(() => {
     setWaiting(0)
-    const read = (): void => setEvents((emitted.get(plugin) ?? []).slice(-keptEvents))
+    const read = (): void => setEvents((emitted.get(plugin)?.events ?? []).slice(-keptEvents))
     if (!paused) read()
     return onAnnouncements({ kinds: ['event'], plugin }, (announcements) => {
       if (paused) setWaiting((before) => before + announcements.length)

@@ -4,7 +4,7 @@ import { assertFitsWidth } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
 import { startTestHost } from '../../helpers/test-host.ts'
-import { install, options, run, useBrowser } from './fixture.ts'
+import { install, lampHost, options, run, useBrowser } from './fixture.ts'
 
 /** Ids, topics and addresses that are longer than a line of a phone. */
 
@@ -207,5 +207,25 @@ test(
     const box = await page.getByRole('textbox', { name: 'Speed' }).boundingBox()
     assert.ok(box !== null && box.width >= 90, `${box?.width} pixels`)
     await assertFitsWidth(page, 'a long unit')
+  },
+)
+
+test(
+  'of an event that is very long the beginning is shown, and how much there is more',
+  options,
+  async (context) => {
+    const plugin = {
+      id: 'novel',
+      lua: `local plugin = Plugin:new("novel")
+      plugin:setInterval(200, function() plugin:emit("novel:chapter", { text = string.rep("once ", 60000) }) end)`,
+    }
+    const host = await lampHost(context, { plugins: [plugin] })
+    await run(host, '@fixtures/novel')
+    const { page } = await openPage(context, host)
+    await page.goto('/plugins/@fixtures/novel/events')
+    const line = page.getByRole('list', { name: 'Events, newest first' }).getByRole('listitem').first()
+    await line.getByText(/… and 280,011 more characters$/).waitFor()
+    const text = await line.locator('code').innerText()
+    assert.ok(text.startsWith('{"text":"once once') && text.length < 25_000, `${text.length} characters`)
   },
 )
