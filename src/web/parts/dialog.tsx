@@ -32,7 +32,8 @@ export function ConfirmDialog({ confirm, cancel, onConfirm, children, ...dialog 
         >
           {confirm}
         </button>
-        <button type="button" onClick={onClose}>
+        {/* Enter pressed twice, or held, is not to confirm what it has asked for. */}
+        <button type="button" autofocus onClick={onClose}>
           {cancel}
         </button>
       </div>

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../../helpers/until.ts'
@@ -43,3 +44,21 @@ test(
     if (faults.length > 0) throw new Error(faults.join('\n'))
   },
 )
+
+test('Enter pressed twice does not confirm what it has asked for', options, async (context) => {
+  const host = await hostWithLamp(context)
+  const { page } = await open(context, host)
+  const asked: string[] = []
+  page.on('request', (request) => {
+    if (request.method() !== 'GET') asked.push(request.url())
+  })
+  await page.goto('/repositories')
+  await page.getByRole('button', { name: 'Remove fixtures' }).focus()
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  await untilFocused(page, 'BUTTON Keep it')
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  await untilFocused(page, 'BUTTON Remove fixtures')
+  assert.deepEqual(asked, [])
+})
