@@ -101,9 +101,10 @@ export function renewHookSecret(id: string): Promise<boolean> {
   })
 }
 
-export function install(fullId: string, repository: string): Promise<boolean> {
+/** `version`: the one that was looked at; the repository may have another one by now. */
+export function install(fullId: string, repository: string, version: string): Promise<boolean> {
   return run(fullId, 'Installing…', async () => {
-    const plugin = await send<Plugin>('POST', '/api/plugins/install', { fullId, repository })
+    const plugin = await send<Plugin>('POST', '/api/plugins/install', { fullId, repository, version })
     putPlugin(plugin)
     return `${plugin.name} ${plugin.version} is installed. It is off until you switch it on.`
   })

@@ -470,3 +470,29 @@ test('a host that comes back with another journal is shown with that one', optio
   await run(second, '@fixtures/demo')
   await page.locator('.event-line', { hasText: '@fixtures/demo' }).first().waitFor()
 })
+
+test(
+  'what a repository has published since it was looked at is not installed in its place',
+  options,
+  async (context) => {
+    const lock = {
+      id: 'lock',
+      lua: 'Plugin:new("lock")',
+      manifest: { permissions: { hosts: ['a.example'] } },
+    }
+    const host = await lampHost(context, { plugins: [lock] })
+    const { page } = await open(context, host)
+    await page.goto('/catalog')
+    await page.getByRole('button', { name: 'Install Fixture lock' }).click()
+    const offer = page.getByRole('dialog')
+    await offer.getByText('a.example').waitFor()
+    await host.publish([{ ...lock, version: '2.0.0', manifest: { permissions: { hosts: ['*'] } } }])
+    await offer.getByRole('button', { name: 'Install', exact: true }).click()
+    await page.locator('.notice.failed').getByText('1.0.0').waitFor()
+    assert.deepEqual((await host.request('GET', '/api/plugins')).body.plugins, [])
+    await page.getByRole('button', { name: 'Install Fixture lock' }).click()
+    await offer.getByText('any address').waitFor()
+    await offer.getByRole('button', { name: 'Install', exact: true }).click()
+    await page.getByText('Fixture lock 2.0.0 is installed.').waitFor()
+  },
+)

@@ -15,8 +15,9 @@ export function ChangeDialog({ change, onClose }: { change: Change; onClose(): v
 
   function go(): void {
     onClose()
-    if (change.kind === 'install') void install(change.id, change.repository)
-    else void update(change.id, check?.to)
+    if (check === undefined) return
+    if (change.kind === 'install') void install(change.id, change.repository, check.to)
+    else void update(change.id, check.to)
   }
 
   return (
