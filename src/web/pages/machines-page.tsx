@@ -35,7 +35,7 @@ export function MachinesPage({ name }: { name: string }) {
   const moment = seq ?? lastSeq
   const isHere = moment >= firstSeq
   // Until the journal is known nobody can say whether there is such an event.
-  const states = useStatesAt(lastSeq > 0 && isHere ? moment : 0)
+  const { states, at } = useStatesAt(lastSeq > 0 && isHere ? moment : 0)
   const events = useEventsAround(seq, isHost ? hostReach : sequenceLength)
 
   useEffect(() => {
@@ -55,14 +55,16 @@ export function MachinesPage({ name }: { name: string }) {
   const changes = useSettingChanges(own)
   const until = own.filter((event) => event.seq <= moment)
   const latest = until.at(-1)
-  const selected = states?.find(({ id }) => id === plugin)
+  // Until those of the moment are there, the last event until then says it.
+  const then = at === moment ? states : undefined
+  const selected = then?.find(({ id }) => id === plugin)
   // The journal of a fleet does not tell of each start and stop of its hosts.
   const ofHost = isInFleet.value ? undefined : hostState(until)
   const current = isHost
     ? ofHost
     : plugin === ''
       ? undefined
-      : (selected?.state ?? latest?.state ?? (states === undefined ? undefined : 'notInstalled'))
+      : (selected?.state ?? latest?.state ?? (then === undefined ? undefined : 'notInstalled'))
   const atSeq = events.find((event) => event.seq === moment)
   const move = useCallback(
     (next: number | undefined) => setQuery({ seq: next === undefined ? '' : String(next) }),

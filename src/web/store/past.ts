@@ -68,16 +68,19 @@ let readingKnown = 0
 /** Most moments that are kept. */
 const statesLimit = 500
 
-/** How things stood after an event; the answers are kept, as the past does not change. Undefined: not known; of event 0 nothing is. */
-export function useStatesAt(wanted: number): States | undefined {
-  const [states, setStates] = useState<States | undefined>(undefined)
+/**
+ * How things stood after an event; the answers are kept, as the past does not change. Undefined: not known; of event 0 nothing is.
+ * `at`: after which event; while that which is wanted is being read, it is the one before.
+ */
+export function useStatesAt(wanted: number): { states: States | undefined; at: number } {
+  const [known, setKnown] = useState<{ states: States | undefined; at: number }>({ states: undefined, at: 0 })
   const reading = journalReadings.value
   useEffect(() => {
     if (reading !== readingKnown) statesKnown.clear()
     readingKnown = reading
-    const known = statesKnown.get(wanted)
-    if (wanted < 1 || known !== undefined) {
-      setStates(known)
+    const kept = statesKnown.get(wanted)
+    if (wanted < 1 || kept !== undefined) {
+      setKnown({ states: kept, at: wanted })
       return undefined
     }
     return askAtRest(
@@ -85,9 +88,9 @@ export function useStatesAt(wanted: number): States | undefined {
       (answer) => {
         if (statesKnown.size > statesLimit) statesKnown.clear()
         if (answer !== undefined) statesKnown.set(wanted, answer.plugins)
-        setStates(answer?.plugins)
+        setKnown({ states: answer?.plugins, at: wanted })
       },
     )
   }, [wanted, reading])
-  return states
+  return known
 }

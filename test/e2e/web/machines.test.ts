@@ -5,7 +5,7 @@ import { endLatestFirst } from '../../helpers/end-latest-first.ts'
 import { writeLongJournal } from '../../helpers/long-journal.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
-import { hostWithLamp, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
+import { held, hostWithLamp, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
 
 /** Machines and histories of a host on which much has happened. */
 
@@ -200,6 +200,33 @@ test('a search far back in the history goes on while events come', options, asyn
   await eventComes()
   await found.waitFor()
 })
+
+test(
+  'a moment whose states the host has not told yet is not shown with those of another',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page } = await open(context, host)
+    const { body } = await host.request('GET', `/api/plugins/${lamp}/history`)
+    const seqOf = (type: string): number =>
+      body.events.find((event: { type: string }) => event.type === type).seq
+    await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
+    await page.locator('.state.current', { hasText: /^running$/ }).waitFor()
+    const release = await held(page, 'GET', /\/api\/history\/\d+\/state$/)
+    const installed = seqOf('PluginInstalled')
+    await page.getByRole('slider', { name: 'Moment in the history' }).fill(String(installed))
+    await page.getByRole('heading', { name: `At event ${installed}` }).waitFor()
+    await page.locator('.state.current', { hasText: /^installed$/ }).waitFor()
+    await page.locator('.moment-words .chip', { hasText: 'Installed, off' }).waitFor()
+    const first = seqOf('PluginInstallRequested') - 1
+    assert.ok(first > 0)
+    await page.getByRole('slider', { name: 'Moment in the history' }).fill(String(first))
+    await page.getByRole('heading', { name: `At event ${first}` }).waitFor()
+    assert.equal(await page.locator('.state.current').count(), 0)
+    release()
+    await page.locator('.state.current', { hasText: /^notInstalled$/ }).waitFor()
+  },
+)
 
 test('of a plugin with more events than are shown, the newest are', options, async (context) => {
   const host = await oldHost(context, 10_050)
