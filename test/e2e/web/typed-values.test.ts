@@ -117,12 +117,15 @@ const silent = {
   lua: `local plugin = Plugin:new("silent")
     local heard, opened = "nothing", nil
     plugin:control("plug", function() return nil end, function(value) heard = tostring(value) end)
+    local lit = nil
+    plugin:control("lamp", function() return lit end, function(value) lit = value end)
     plugin:control("heard", function() return heard end, function() end)
     plugin:control("valve", function() return opened end, function(value) opened = value + 0.25 end)`,
   manifest: {
     exports: {
       controls: [
         { id: 'plug', type: 'switch' },
+        { id: 'lamp', type: 'switch' },
         { id: 'valve', type: 'number', range: '0-10' },
       ],
     },
@@ -146,6 +149,12 @@ test(
       await heard.getByText(value, { exact: true }).waitFor()
     }
     assert.equal(await page.getByRole('switch', { name: 'plug' }).count(), 0)
+    // One that tells it then has a switch, where the keyboard goes on.
+    await page.getByRole('button', { name: 'lamp: On' }).press('Enter')
+    const lit = page.getByRole('switch', { name: 'lamp', checked: true })
+    await lit.and(page.locator(':focus')).waitFor()
+    await page.keyboard.press('Space')
+    await page.getByRole('switch', { name: 'lamp', checked: false }).waitFor()
   },
 )
 

@@ -1,4 +1,4 @@
-import { useRef, useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { decimalNumber, switchWord } from '../../../schema/plugin/control-value.ts'
 import { pause } from '../../base/api.ts'
 import { numberKeys, withPoint } from '../../base/typed-number.ts'
@@ -30,6 +30,16 @@ const onOffButtons = [
 export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputProps) {
   const [typed, setTyped] = useState<string | undefined>(undefined)
   const latest = useRef(typed)
+  const switchButton = useRef<HTMLButtonElement>(null)
+  const isPressed = useRef(false)
+  const on = input.kind === 'switch' ? switchWord(valueText(value)) : undefined
+
+  // What was pressed is gone once it is known whether it is on: the keyboard goes on at what stands there now.
+  useLayoutEffect(() => {
+    if (on === undefined) return
+    if (isPressed.current && document.activeElement === document.body) switchButton.current?.focus()
+    isPressed.current = false
+  }, [on === undefined])
 
   function show(text: string | undefined): void {
     latest.current = text
@@ -54,7 +64,10 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
           key={button.label}
           type="button"
           aria-label={`${label}: ${button.label}`}
-          onClick={() => void set(button.value)}
+          onClick={() => {
+            isPressed.current = true
+            void set(button.value)
+          }}
         >
           {button.label}
         </button>
@@ -63,12 +76,10 @@ export function ValueInput({ label, input, value, onSet, onTyping }: ValueInputP
   )
   const known = inputText(value)
   switch (input.kind) {
-    case 'switch': {
-      const on = switchWord(known)
+    case 'switch':
       // It would stand at off, and could never be switched off.
       if (on === undefined) return buttons(onOffButtons)
-      return <Switch label={label} on={on} onChange={(next) => void set(next)} />
-    }
+      return <Switch label={label} on={on} button={switchButton} onChange={(next) => void set(next)} />
     case 'slider':
       return (
         <input
