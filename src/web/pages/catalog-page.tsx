@@ -57,6 +57,8 @@ export function CatalogPage() {
             <>
               No repository offers anything. <Link to="/repositories">See the repositories</Link>.
             </>
+          ) : repository !== '' && !entries.some((entry) => entry.repository === repository) ? (
+            breakable(`${repository} offers no plugin.`)
           ) : (
             'No plugin fits the search.'
           )}

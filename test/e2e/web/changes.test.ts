@@ -440,7 +440,7 @@ test(
     const { page } = await open(context, host)
     const chosen = page.getByRole('combobox', { name: 'Repository' })
     await page.goto('/catalog?repository=attic')
-    await page.getByText('No plugin fits the search.').waitFor()
+    await page.getByText('attic offers no plugin.', { exact: true }).waitFor()
     assert.equal(await chosen.inputValue(), 'attic')
     await chosen.selectOption('fixtures')
     await page.getByRole('button', { name: 'Install Fixture lamp' }).waitFor()
