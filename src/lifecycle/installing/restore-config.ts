@@ -1,6 +1,7 @@
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
+import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { withRows } from '../manifests/rows-of-text.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
@@ -17,7 +18,22 @@ export function restoreConfig(context: LifecycleContext, id: string, incoming: C
   const before = snapshotOfPlugin(context, id).context.config
   const whole = secretPlaces(context, id)
   if (whole === undefined) return { config: restoreHidden(incoming, before), errors: [] }
-  return restoreSecrets(whole, incoming, withRows(context.manifests.fields(id), before))
+  const stored = withRows(context.manifests.fields(id), before)
+  return restoreSecrets(whole, incoming, { ...stored, ...rowsOfTexts(context, id, incoming, stored) })
+}
+
+/**
+ * Who sends rows in place of a text of which not all lines can be read has seen those that the plugin gets, with what fills
+ * them. The placeholder alone stands for the text.
+ */
+function rowsOfTexts(context: LifecycleContext, id: string, incoming: Config, stored: Config): Config {
+  const keys = Object.keys(stored).filter(
+    (key) => typeof stored[key] === 'string' && Array.isArray(incoming[key]),
+  )
+  if (keys.length === 0) return {}
+  const { manifests, environment } = context
+  const { effective } = checkConfig(manifests.fields(id), stored, environment(manifests.get(id) ?? {}))
+  return Object.fromEntries(keys.map((key) => [key, effective[key]]))
 }
 
 /** The same of a plugin for which nothing is stored yet; undefined: nobody knows its manifest. */

@@ -85,10 +85,12 @@ function SettingField(props: SettingFieldProps) {
   const { field, path, value, onChange } = props
   const message = useForm().messageFor(path)
   const id = idOf(path)
-  const storedSecret = field.secret && value === hiddenValue
+  const isNested = field.type === 'object' || field.type === 'list'
+  // A text in place of rows or members is hidden as a whole where there are secrets among them.
+  const storedSecret = value === hiddenValue && (field.secret || isNested)
   return (
     <FieldFrame {...props} storedSecret={storedSecret}>
-      {field.type === 'object' || field.type === 'list' ? (
+      {isNested ? (
         <NestedInput {...props} storedSecret={storedSecret} />
       ) : (
         <FieldInput
@@ -107,16 +109,10 @@ function SettingField(props: SettingFieldProps) {
 
 function NestedInput(props: SettingFieldProps & { storedSecret: boolean }) {
   const { field, path, value, effective, storedSecret, onChange } = props
-  if (storedSecret) {
-    return (
-      <button type="button" class="small" onClick={() => onChange(field.type === 'list' ? [] : {})}>
-        Stored; replace it
-      </button>
-    )
-  }
-  if (field.type === 'list') {
-    return typeof value === 'string' ? <LinesOfList {...props} text={value} /> : <ListInput {...props} />
-  }
+  if (field.type === 'list' && typeof value === 'string' && !field.secret)
+    return <LinesOfList {...props} text={value} />
+  if (storedSecret) return <StoredButton {...props} />
+  if (field.type === 'list') return <ListInput {...props} />
   const values = objectOf(value)
   return (
     <SettingFields
@@ -132,19 +128,40 @@ function NestedInput(props: SettingFieldProps & { storedSecret: boolean }) {
   )
 }
 
+function StoredButton({ field, onChange }: SettingFieldProps) {
+  return (
+    <button type="button" class="small" onClick={() => onChange(field.type === 'list' ? [] : {})}>
+      Stored; replace it
+    </button>
+  )
+}
+
+interface LinesOfListProps extends SettingFieldProps {
+  text: string
+  storedSecret: boolean
+}
+
 /** A text from the time when the list was one, of which not every line can be read. */
-function LinesOfList({ field, path, effective, text, onChange }: SettingFieldProps & { text: string }) {
+function LinesOfList(props: LinesOfListProps) {
+  const { field, path, effective, text, storedSecret, onChange } = props
   return (
     <>
-      <textarea
-        id={idOf(path)}
-        rows={5}
-        value={text}
-        aria-label={field.label}
-        {...literalText}
-        onInput={({ currentTarget }) => onChange(currentTarget.value)}
-      />
-      <p class="hint">Not every line can be read. The log of the plugin says which are left out.</p>
+      {storedSecret ? (
+        <StoredButton {...props} />
+      ) : (
+        <textarea
+          id={idOf(path)}
+          rows={5}
+          value={text}
+          aria-label={field.label}
+          {...literalText}
+          onInput={({ currentTarget }) => onChange(currentTarget.value)}
+        />
+      )}
+      <p class="hint">
+        Not every line can be read. The log of the plugin says which are left out.
+        {storedSecret ? ' The text is not shown, as it may have secrets in it.' : ''}
+      </p>
       {Array.isArray(effective) ? (
         <button type="button" class="small" onClick={() => onChange(effective)}>
           Make rows of the lines that can be read
