@@ -20,6 +20,12 @@ export function lastTransition(until: readonly JournalEvent[], latest: JournalEv
   }
 }
 
+/** Whether nothing has happened from one moment to the other, whichever is later. */
+export function isQuiet(events: readonly JournalEvent[], one: number, other: number): boolean {
+  const [from, to] = [Math.min(one, other), Math.max(one, other)]
+  return !events.some(({ seq }) => seq > from && seq <= to)
+}
+
 export function countsOf(states: readonly PluginStateAt[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const { state } of states) counts.set(state, (counts.get(state) ?? 0) + 1)

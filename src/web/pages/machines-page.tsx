@@ -4,7 +4,14 @@ import type { JournalEvent, MachineDefinition, PluginStateAt } from '../base/typ
 import { Chart } from '../machine/chart.tsx'
 import { EveryPlugin } from '../machine/every-plugin.tsx'
 import { MomentPanel } from '../machine/moment-panel.tsx'
-import { countsOf, hostState, lastTransition, sequenceLength, windowAround } from '../machine/moment.ts'
+import {
+  countsOf,
+  hostState,
+  isQuiet,
+  lastTransition,
+  sequenceLength,
+  windowAround,
+} from '../machine/moment.ts'
 import { Scrubber } from '../machine/scrubber.tsx'
 import { Sequence } from '../machine/sequence.tsx'
 import { Failure, Note, ReadState } from '../parts/feedback.tsx'
@@ -55,8 +62,9 @@ export function MachinesPage({ name }: { name: string }) {
   const changes = useSettingChanges(own)
   const until = own.filter((event) => event.seq <= moment)
   const latest = until.at(-1)
-  // Until those of the moment are there, the last event until then says it.
-  const then = at === moment ? states : undefined
+  // Until those of the moment are there, those before hold where nothing has happened to it in between; else its last event says it.
+  const holds = at === moment || (reaches(history.value, Math.min(at, moment)) && isQuiet(own, at, moment))
+  const then = holds ? states : undefined
   const selected = then?.find(({ id }) => id === plugin)
   // The journal of a fleet does not tell of each start and stop of its hosts.
   const ofHost = isInFleet.value ? undefined : hostState(until)

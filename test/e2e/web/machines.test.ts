@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
 import { endLatestFirst } from '../../helpers/end-latest-first.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
 import { writeLongJournal } from '../../helpers/long-journal.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
@@ -227,6 +228,22 @@ test(
     await page.locator('.state.current', { hasText: /^notInstalled$/ }).waitFor()
   },
 )
+
+test('why a plugin has failed stays while something happens to another one', options, async (context) => {
+  const broken = { id: 'broken', lua: 'error("no lamp is there")' }
+  const host = await hostWithLamp(context, { plugins: [lampPlugin, broken] })
+  await install(host, '@fixtures/broken')
+  await host.request('POST', '/api/plugins/@fixtures/broken/toggle')
+  const { page } = await open(context, host)
+  await page.goto('/machines/plugin-lifecycle?plugin=@fixtures/broken')
+  const reason = page.locator('.moment-words .row-error', { hasText: 'no lamp is there' })
+  await reason.waitFor()
+  await held(page, 'GET', /\/api\/history\/\d+\/state$/)
+  await host.request('POST', `/api/plugins/${lamp}/toggle`)
+  const { events } = (await host.request('GET', `/api/plugins/${lamp}/history`)).body
+  await page.locator(`input[type=range][max="${events.at(-1).seq}"]`).waitFor()
+  assert.equal(await reason.count(), 1)
+})
 
 test('of a plugin with more events than are shown, the newest are', options, async (context) => {
   const host = await oldHost(context, 10_050)
