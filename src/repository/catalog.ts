@@ -100,15 +100,19 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
     wanted?.throwIfAborted()
-    const { source, signature } = opened
-    const { version } = wish
+    const { source, signature, byPlugin } = opened
     const entry = chooseEntry(opened, repository, plugin, wish)
-    if (host) requireHost(plugin, entry.minHostVersion, hostVersion)
+    const { version = entry.version } = wish
+    const isListed = isSameVersion(version, entry.version)
+    if (host && isListed) requireHost(plugin, entry.minHostVersion, hostVersion)
     const accept = (manifest: Manifest): void => {
-      if (host) requireHost(plugin, manifest.minHostVersion, hostVersion)
-      if (version === undefined) return
-      if (isSameVersion(version, entry.version) || isSameVersion(version, manifest.version)) return
-      throw notOffered(repository, plugin, version, [manifest.version])
+      if (!isListed && !isSameVersion(version, manifest.version)) {
+        const listed = (byPlugin.get(plugin.fullId) ?? []).map((each) => each.version)
+        throw notOffered(repository, plugin, version, listed.length > 1 ? listed : [manifest.version])
+      }
+      if (!host) return
+      requireHost(plugin, entry.minHostVersion, hostVersion)
+      requireHost(plugin, manifest.minHostVersion, hostVersion)
     }
     const warn = (message: string, file: string): void =>
       logger.warn(message, { plugin: plugin.fullId, repository: repository.name, file })

@@ -397,6 +397,20 @@ test('of several versions in an index the newest is offered, and each can be had
   assert.match(message, /it has 1\.10\.0, 1\.10\.0-beta\.1, 1\.9\.0\.$/)
 })
 
+test('the newest of several versions can be had by what its manifest calls it, as who looks at it is told', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  await publish(directory, ['1.0.0', '1.1.0'])
+  const manifest = JSON.stringify({ id: 'clock', name: 'Clock', version: '1.1.5', minHostVersion: '1.0.0' })
+  await writeTree(join(directory, 'repository'), { '1.1.0/plugin.json': manifest })
+  const { version } = (await catalog.preview(local, clockPlugin)).manifest
+  assert.equal(version, '1.1.5')
+  const staged = await catalog.stage(local, clockPlugin, { version })
+  assert.deepEqual([staged.manifest.version, staged.indexVersion], ['1.1.5', '1.1.0'])
+  const { code, message } = await problemOf(catalog.stage(local, clockPlugin, { version: '1.1.6' }))
+  assert.equal(code, 'plugin_not_in_repository')
+  assert.match(message, /has no version 1\.1\.6 of \S+; it has 1\.1\.0, 1\.0\.0\.$/)
+})
+
 test('of many versions the newest are named to who asks for one that is not there', async (context) => {
   const { directory, catalog } = await createStage(context)
   for (const [count, rest] of [

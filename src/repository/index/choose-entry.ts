@@ -21,7 +21,10 @@ export function newestFor(
   return isPrerelease(installed) && isNewer(installed, release.version) ? entries[0] : release
 }
 
-/** The entry of the version asked for, else the newest: its manifest may name the version all the same. */
+/**
+ * The entry of the version asked for, else the newest: its manifest may name the version all the same, as whoever has looked
+ * at it was told.
+ */
 export function chooseEntry(
   { byPlugin, unusable }: OpenRepository,
   repository: RepositorySettings,
@@ -41,16 +44,7 @@ export function chooseEntry(
     )
   }
   if (version === undefined) return newest
-  const exact = entries.find((entry) => isSameVersion(entry.version, version))
-  if (exact !== undefined) return exact
-  // Only a lone entry may disagree with its manifest about the version; a list of versions means what it says.
-  if (entries.length === 1) return newest
-  throw notOffered(
-    repository,
-    plugin,
-    version,
-    entries.map((entry) => entry.version),
-  )
+  return entries.find((entry) => isSameVersion(entry.version, version)) ?? newest
 }
 
 export function notOffered(
