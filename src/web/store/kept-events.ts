@@ -50,5 +50,6 @@ function beginningOf(data: unknown): string {
   // A part of a text would hold on to the whole of it.
   const beginning = JSON.parse(JSON.stringify(text.slice(0, keptOfOne))) as string
   const more = text.length - beginning.length
-  return more > 0 ? `${beginning}… and ${more.toLocaleString('en')} more characters` : beginning
+  if (more <= 0) return beginning
+  return `${beginning}… and ${more.toLocaleString('en')} more characters, which go over MQTT`
 }
