@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../base/text/json.ts'
-import { type Field, holdSecrets } from '../../schema/manifest/field.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import { holdsSecret } from '../../schema/manifest/holds-secret.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { converted, violations } from './field-values.ts'
 
@@ -29,7 +30,7 @@ export function rowsOfText(
   if (lines === null || fields === null) return undefined
   const forms = lines.map((form) => ({ form, parts: partsOf(form) }))
   // What is wrong with a line is told with the line, unless it may have a secret in it.
-  const isOpen = !holdSecrets(fields)
+  const isOpen = !fields.some(holdsSecret)
   const read = (contents: readonly string[]): RowsOfText => {
     const result: RowsOfText = { rows: [], unread: [] }
     for (const [index, content] of contents.entries()) {

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
-import { type Field, holdSecrets } from '../../schema/manifest/field.ts'
+import type { Field } from '../../schema/manifest/field.ts'
+import { holdsSecret } from '../../schema/manifest/holds-secret.ts'
 import { escapePointer, unescapePointer } from '../../schema/parsing/json-pointer.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
@@ -61,13 +62,13 @@ export function placeOfMember({ fields, former }: Place, key: string, ...values:
   const wasSecret = former?.get(key)
   const within = wasSecret === true ? undefined : wasSecret
   if (field !== undefined) {
-    const isSecretText = isText(field, values) && (wasSecret !== undefined || holdSecrets([field]))
+    const isSecretText = isText(field, values) && (wasSecret !== undefined || holdsSecret(field))
     return { ...placeOfField(field), secret: field.secret || isSecretText, former: within }
   }
   // A text where there was a structure may be that structure, as a person writes it.
-  const holdsSecret = within !== undefined && values.some((value) => typeof value === 'string')
+  const wasStructure = within !== undefined && values.some((value) => typeof value === 'string')
   const isNamed = values.some((value) => namesSecret(key, value))
-  return { ...undeclared, secret: wasSecret === true || holdsSecret || isNamed, former: within }
+  return { ...undeclared, secret: wasSecret === true || wasStructure || isNamed, former: within }
 }
 
 /** Of each item of a list. */

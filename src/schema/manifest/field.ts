@@ -67,11 +67,6 @@ export function allFields(fields: readonly Field[], path = ''): PlacedField[] {
   })
 }
 
-/** Whether one of them is a secret, or something within it. */
-export function holdSecrets(fields: readonly Field[]): boolean {
-  return allFields(fields).some(({ field }) => field.secret)
-}
-
 /** The same fields, at any depth, each changed. */
 export function mapFields(
   fields: readonly Field[],

@@ -4,6 +4,7 @@ import { keepText, keptText } from '../../base/storage.ts'
 import type { Field, Plugin } from '../../base/types.ts'
 import { type Values, withMember } from './setting-places.ts'
 import { hiddenValue } from '../../../schema/plugin/hidden-value.ts'
+import { holdsSecret } from '../../../schema/manifest/holds-secret.ts'
 
 /**
  * What somebody has typed into a form and not saved yet. It outlives a restart of the host, another page, and
@@ -52,11 +53,6 @@ function withoutSecrets(field: Field | undefined, value: unknown): unknown {
   return mapSecrets(field, value, (secret) =>
     secret === undefined || secret === null || secret === '' ? secret : hiddenValue,
   )
-}
-
-/** Whether it is a secret, or something within it is. */
-function holdsSecret({ secret, items, fields }: Field): boolean {
-  return secret || (items !== null && holdsSecret(items)) || (fields?.some(holdsSecret) ?? false)
 }
 
 /** The value with something else in place of each secret in it; of a text that may hold some, in place of the whole. */
