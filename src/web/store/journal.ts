@@ -24,7 +24,7 @@ export interface Journal {
 /** How often the list of repositories has changed since this page was opened. */
 export const repositoryChanges = signal(0)
 
-/** How often it has been read from the beginning: where it was before, what is known of the past may be of another one. */
+/** How often it has been read anew since it was known: what is known of the past may be of another one then. */
 export const journalReadings = signal(0)
 
 export const journal = signal<Journal>({ events: [], firstSeq: 1, lastSeq: 0 })
@@ -36,8 +36,8 @@ export async function loadJournal(): Promise<number> {
   const events = await readEvents(Math.max(0, lastSeq - pageSize), pageSize)
   const firstSeq = Number(headers.get('first-seq') ?? 1)
   batch(() => {
+    if (journal.peek().lastSeq > 0) journalReadings.value += 1
     journal.value = { events, firstSeq, lastSeq: events.at(-1)?.seq ?? lastSeq }
-    journalReadings.value += 1
   })
   mostKept = keptLimit
   return journal.value.lastSeq

@@ -245,6 +245,25 @@ test('why a plugin has failed stays while something happens to another one', opt
   assert.equal(await reason.count(), 1)
 })
 
+test('the history of a plugin that is there before the journal is read once', options, async (context) => {
+  const host = await hostWithLamp(context)
+  const { page } = await open(context, host)
+  await page.goto('about:blank')
+  const asked: string[] = []
+  page.on('request', (request) => {
+    const { pathname } = new URL(request.url())
+    if (/^\/api\/plugins\/.*\/history$/.test(pathname)) asked.push(pathname)
+  })
+  const release = await held(page, 'GET', /\/api\/history\?/)
+  await page.goto(`/plugins/${lamp}/history`)
+  await page.locator('.event-line', { hasText: 'Installed' }).first().waitFor()
+  const before = [...asked]
+  assert.ok(before.length > 0)
+  release()
+  await page.getByText('Live', { exact: true }).waitFor()
+  assert.deepEqual(asked, before)
+})
+
 test('of a plugin with more events than are shown, the newest are', options, async (context) => {
   const host = await oldHost(context, 10_050)
   const { page } = await open(context, host)
