@@ -146,25 +146,31 @@ test('a text with a line that is no row stays, and loses nothing', options, asyn
   assert.equal(await page.getByLabel('From').inputValue(), 'a/b')
 })
 
-test('of a text that may have secrets in it the lines that can be read become rows', options, async (context) => {
-  const host = await lampHost(context, { plugins: [bridge] })
-  await run(host, '@fixtures/bridge')
-  const rules = 'a/b -> c/d code=code-of-a\nwhat is this code=code-of-none'
-  await host.request('POST', `${path}/config`, { body: { config: { rules } } })
-  const { page, faults } = await open(context, host)
-  await page.goto('/plugins/@fixtures/bridge/settings')
-  await page.getByText('The text is not shown, as it may have secrets in it.').waitFor()
-  assert.equal(await page.getByRole('textbox', { name: 'Rules' }).count(), 0)
-  await page.getByRole('button', { name: 'Stored; replace it' }).waitFor()
-  assert.doesNotMatch(await page.content(), /code-of-/)
-  await page.getByRole('button', { name: 'Make rows of the lines that can be read' }).click()
-  assert.equal(await page.getByLabel('From (required)').inputValue(), 'a/b')
-  await page.getByRole('button', { name: 'Save and reload' }).click()
-  await page.getByText('There is nothing to save').waitFor()
-  const { config } = (await host.request('GET', `${path}/objects`)).body.objects
-  assert.deepEqual(JSON.parse(config.text).rules, [{ from: 'a/b', to: 'c/d', every: 10, code: 'code-of-a' }])
-  assert.deepEqual(faults, [])
-})
+test(
+  'of a text that may have secrets in it the lines that can be read become rows',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [bridge] })
+    await run(host, '@fixtures/bridge')
+    const rules = 'a/b -> c/d code=code-of-a\nwhat is this code=code-of-none'
+    await host.request('POST', `${path}/config`, { body: { config: { rules } } })
+    const { page, faults } = await open(context, host)
+    await page.goto('/plugins/@fixtures/bridge/settings')
+    await page.getByText('The text is not shown, as it may have secrets in it.').waitFor()
+    assert.equal(await page.getByRole('textbox', { name: 'Rules' }).count(), 0)
+    await page.getByRole('button', { name: 'Stored; replace it' }).waitFor()
+    assert.doesNotMatch(await page.content(), /code-of-/)
+    await page.getByRole('button', { name: 'Make rows of the lines that can be read' }).click()
+    assert.equal(await page.getByLabel('From (required)').inputValue(), 'a/b')
+    await page.getByRole('button', { name: 'Save and reload' }).click()
+    await page.getByText('There is nothing to save').waitFor()
+    const { config } = (await host.request('GET', `${path}/objects`)).body.objects
+    assert.deepEqual(JSON.parse(config.text).rules, [
+      { from: 'a/b', to: 'c/d', every: 10, code: 'code-of-a' },
+    ])
+    assert.deepEqual(faults, [])
+  },
+)
 
 for (const view of views) {
   test(`a form with lists is for everybody: ${nameOf(view)}`, options, async (context) => {

@@ -25,7 +25,10 @@ test('of long events fewer are kept, and of each the beginning', () => {
   assert.ok(charactersOf(kept) < 10_000_000)
   assert.ok(kept.events.length > 100)
   assert.equal(kept.events.at(-1)?.key, 1_000)
-  assert.match(String(kept.events.at(-1)?.data), /^\{"text":"x{19000,}… and 980,011 more characters, which go over MQTT$/)
+  assert.match(
+    String(kept.events.at(-1)?.data),
+    /^\{"text":"x{19000,}… and 980,011 more characters, which go over MQTT$/,
+  )
 })
 
 test('an event that is as long as may be is whole', () => {
