@@ -179,21 +179,34 @@ test('one that has others served while it waits does not rest for the time that 
   assert.equal(did.join('').replaceAll('s', '').slice(0, 4), 'cmcm', did.join(''))
 })
 
+/** One that takes so many milliseconds, and goes in its slice; nothing here holds it. */
+function goneRunner({ queue, clock }: ReturnType<typeof stage>, milliseconds: number): WeakRef<Runner> {
+  const runner: Runner = {
+    isEnding: false,
+    runSlice() {
+      clock.pause(milliseconds)
+      queue.remove(runner)
+      return false
+    },
+  }
+  queue.run(runner)
+  return new WeakRef(runner)
+}
+
 test('who has gone in its own slice is held by nobody, also where nobody else wants the worker', async (context) => {
-  const { queue, turns } = stage(context)
-  const gone = ((): WeakRef<Runner> => {
-    const runner: Runner = {
-      isEnding: false,
-      runSlice() {
-        queue.remove(runner)
-        return false
-      },
-    }
-    queue.run(runner)
-    return new WeakRef(runner)
-  })()
+  const staged = stage(context)
+  const gone = goneRunner(staged, 0)
   // What a weak reference has made stays until the turn of the event loop has ended.
-  await turns(2)
+  await staged.turns(2)
+  collectGarbage()
+  assert.equal(gone.deref(), undefined)
+})
+
+test('nor if it has kept the worker for so long that it would have to rest', async (context) => {
+  const staged = stage(context)
+  staged.queue.run(staged.runner('a', 1))
+  const gone = goneRunner(staged, 54)
+  await staged.turns(2)
   collectGarbage()
   assert.equal(gone.deref(), undefined)
 })

@@ -76,8 +76,8 @@ export function createRunQueue({ monotonic, schedule: scheduleCall }: Clock): Ru
       return runner.runSlice()
     } finally {
       end = outer
-      // Who has had others served within its slice did not keep the worker from them.
-      const isWanted = (others || waiting.size > 0) && slices === number
+      // Who has had others served within its slice did not keep the worker from them; and who has gone in it does not come back.
+      const isWanted = (others || waiting.size > 0) && slices === number && last === runner
       // One that has the worker to itself is spared the look at the clock.
       if (isWanted || rests.size > 0) afterSlice(runner, isWanted, due)
     }
