@@ -16,7 +16,7 @@ export interface MemoryUser {
 export interface MemoryEvictionSettings {
   clock: Clock
   logger: Logger
-  /** Undefined where the system does not say: then nothing is done. */
+  /** Undefined where the system does not say: at first for ever, later for the moment. Nothing is done then. */
   availableMemory(): AvailableMemory | undefined
   workers(): Iterable<MemoryUser>
   /** Bytes up to which a worker stays; half of them where it is urgent. */
@@ -38,6 +38,8 @@ const fastestGrowth = 200 * mebibyte
 const shortestInterval = 50
 const longestInterval = 5_000
 const collectionInterval = 10_000
+/** For a collection that has just been asked for, before anybody goes for what may be garbage. */
+const collectionTime = 200
 /** For one that is asked to let a plugin go, and until that counts as another time. */
 const patience = 400
 const forgotten = 2_000
@@ -58,7 +60,9 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   let warned = Number.NEGATIVE_INFINITY
   let closed = false
   let next: ScheduledCall | undefined
-  lookAgain(availableMemory())
+  /** What the system said last. */
+  let memory = availableMemory()
+  if (memory !== undefined) lookAgain(memory)
 
   function bySize(): MemoryUser[] {
     return [...settings.workers()].sort((one, other) => other.memory() - one.memory())
@@ -79,6 +83,7 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
       warn(left, has)
       return
     }
+    if (!isUrgent && clock.monotonic() - collected < collectionTime) return
     const since = clock.monotonic() - (asked.get(largest) ?? Number.NEGATIVE_INFINITY)
     const atOnce = isUrgent || (since > patience && since < forgotten)
     if (!atOnce && since <= patience) return
@@ -97,19 +102,23 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   }
 
   async function look(): Promise<void> {
-    const memory = availableMemory()
-    if (memory === undefined) return
-    const { available } = memory
-    const reserve = reserveOf(memory)
+    const found = availableMemory()
+    if (found !== undefined) await makeRoom(found)
+    memory = found ?? memory
+    if (memory !== undefined) lookAgain(memory)
+  }
+
+  async function makeRoom(found: AvailableMemory): Promise<void> {
+    const { available } = found
+    const reserve = reserveOf(found)
     if (available < reserve * lowReserves) collectGarbage()
     if (available < reserve) await evictLargest(available, reserve)
-    lookAgain(memory)
   }
 
   /** Before what is left can be gone. */
-  function lookAgain(memory: AvailableMemory | undefined): void {
-    if (memory === undefined || closed) return
-    const untilGone = ((memory.available - reserveOf(memory)) / fastestGrowth) * 1_000
+  function lookAgain(found: AvailableMemory): void {
+    if (closed) return
+    const untilGone = ((found.available - reserveOf(found)) / fastestGrowth) * 1_000
     const interval = Math.min(Math.max(untilGone, shortestInterval), longestInterval)
     next = clock.schedule(interval, () => void look())
   }

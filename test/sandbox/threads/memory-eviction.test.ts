@@ -15,11 +15,14 @@ const total = 512 * mebibyte
 const reserve = 64
 
 /** Workers with so many megabytes, and a machine that has so many left. */
-function stage(context: TestContext, sizes: Record<string, number>) {
+function stage(context: TestContext, sizes: Record<string, number>, says = true) {
   const clock = createManualClock()
   const did: string[] = []
   const warned: unknown[] = []
-  const machine: { left: number | undefined; looks: number } = { left: 400, looks: 0 }
+  const machine: { left: number | undefined; looks: number } = {
+    left: says ? 400 : undefined,
+    looks: 0,
+  }
   const workers = Object.entries(sizes).map(([name]): MemoryUser => ({
     memory: () => (sizes[name] ?? 0) * mebibyte,
     collectGarbage: () => void did.push(`collect ${name}`),
@@ -103,9 +106,22 @@ test('§6 it looks the more often the less is left, and not at all where the sys
   assert.equal(clock.waiting, 1)
   eviction.close()
   assert.equal(clock.waiting, 0)
-  const other = stage(context, {})
-  await other.after(undefined, 5_000)
-  assert.equal(other.clock.waiting, 0)
+  assert.equal(stage(context, {}, false).clock.waiting, 0)
+})
+
+test('§6 it goes on to look where the system does not say for a moment, as without a free file descriptor', async (context) => {
+  const { after } = stage(context, { large: 100 })
+  assert.deepEqual(await after(undefined, 60_000), [])
+  assert.deepEqual((await after(reserve / 2 - 1, 5_000)).slice(0, 2), ['collect large', 'end large'])
+})
+
+test('§6 nobody is ended for garbage, also where another program takes the memory from one look to the next', async (context) => {
+  const { after, machine, clock } = stage(context, { large: 100 })
+  machine.left = reserve - 1
+  // Until then nobody looks again.
+  clock.advance(1_680)
+  assert.deepEqual(await after(reserve - 1, 150), ['collect large'])
+  assert.deepEqual((await after(reserve - 1, 200)).slice(0, 1), ['ask large'])
 })
 
 const alive = `plugin:on("go", function() print("here") end)`
