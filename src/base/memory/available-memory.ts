@@ -82,10 +82,14 @@ function groupOfFirstVersion(directory: string): GroupMemory {
   }
 }
 
-/** Bytes of files in memory that the system takes back before it kills anybody; of those in use some half of them. */
+/**
+ * Bytes of files in memory that the system takes back before it kills anybody; of those in use, and of what it remembers of files and
+ * directories, some half of them.
+ */
 function reclaimable(directory: string): number {
   const sizes = readNumbers(join(directory, 'memory.stat'), /^(?:total_)?(\w+) (\d+)$/gm)
-  return (sizes.get('inactive_file') ?? 0) + (sizes.get('active_file') ?? 0) / 2
+  const size = (name: string): number => sizes.get(name) ?? 0
+  return size('inactive_file') + (size('active_file') + size('slab_reclaimable')) / 2
 }
 
 /** A later line of a name counts, as the sums over a group and those below it come last. */

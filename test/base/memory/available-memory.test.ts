@@ -50,6 +50,18 @@ test('in a container it is what that may still have, and files that nobody needs
   assert.deepEqual(await megabytes(context, ofThisMachine), { available: 196, total: 256 })
 })
 
+test('what the system remembers of files and directories counts as free, as it does in the memory of the machine', async (context) => {
+  const files = {
+    'proc/meminfo': ofMachine,
+    'proc/self/cgroup': '0::/\n',
+    'sys/fs/cgroup/memory.max': `${256 * mebibyte}\n`,
+    'sys/fs/cgroup/memory.current': `${250 * mebibyte}\n`,
+    'sys/fs/cgroup/memory.swap.max': '0\n',
+    'sys/fs/cgroup/memory.stat': `slab_reclaimable ${100 * mebibyte}\nslab_unreclaimable ${7 * mebibyte}\n`,
+  }
+  assert.deepEqual(await megabytes(context, files), { available: 6 + 50, total: 256 })
+})
+
 test('the limit of a group above counts, too', async (context) => {
   const files = {
     'proc/meminfo': ofMachine,
