@@ -79,10 +79,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     isolation === 'dedicated'
       ? own
       : createWorkerPool({ ...common, own, limits: groupsOf(isolation, limits) })
-  const memoryEviction = createMemoryEviction({
-    ...{ clock, logger, availableMemory, workers: slots.memoryUsers },
-    spared: limits.sparedMegabytes * 1024 * 1024,
-  })
+  const memoryEviction = createMemoryEviction({ clock, logger, availableMemory, workers: slots.memoryUsers })
 
   async function loadAt(
     slot: WorkerSlot,

@@ -34,7 +34,7 @@ function stage() {
   let collecting = 0
   const afterTurn: (() => void)[] = []
   const turns = createTurns({
-    rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000 },
+    rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000, sparedBytes: 2_000 },
     memory: () => ({ heap: used.heap, outside: used.outside + garbage }),
     collectGarbage: () => {
       collections += 1
@@ -374,4 +374,49 @@ test('§6 the end of a worker is put down to the one that runs, else for memory 
   endTurn()
   assert.equal(watch.culprit('memory'), 1)
   assert.equal(watch.culprit('other'), 2)
+})
+
+test('§6 where the machine is short of memory the isolate that has grown most goes, also when nobody has a turn', () => {
+  const { turns, told, used, watch, collections } = stage()
+  turns.run(1, () => void (used.heap += 3_000))
+  turns.run(2, () => void (used.heap += 2_000))
+  turns.makeRoom()
+  assert.deepEqual([told, collections()], [[], 0])
+  watch.evictLargest()
+  turns.makeRoom()
+  assert.deepEqual([told, collections()], [[[1, 'memory']], 1])
+  turns.forget(1)
+  watch.evictLargest()
+  turns.makeRoom()
+  assert.deepEqual(told, [[1, 'memory']], 'who has grown little stays')
+})
+
+test('§6 nobody goes for a want of memory that is over', () => {
+  const { turns, told, used, watch, beats } = stage()
+  turns.run(1, () => void (used.heap += 3_000))
+  watch.evictLargest()
+  beats(7)
+  watch.evictLargest()
+  beats(8)
+  turns.run(1, () => undefined)
+  assert.deepEqual(told, [])
+  watch.evictLargest()
+  beats(7)
+  turns.run(1, () => undefined)
+  assert.deepEqual(told, [[1, 'memory']])
+})
+
+test('§6 who runs when the machine has no memory left has not taken it, and how much somebody has is told within a turn', () => {
+  const { turns, used, watch } = stage()
+  turns.run(1, () => {
+    used.heap += 3 * 1024
+    assert.equal(turns.excess(1), undefined)
+    assert.equal(watch.largestGrown(), 3 * 1024)
+  })
+  turns.run(2, () => assert.equal(watch.culprit('machine memory'), 1))
+  turns.run(1, () => void (used.heap -= 2 * 1024))
+  turns.collectGarbage()
+  assert.equal(watch.largestGrown(), 1024)
+  turns.forget(1)
+  assert.equal(watch.largestGrown(), 0)
 })

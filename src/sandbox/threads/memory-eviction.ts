@@ -7,6 +7,10 @@ import { IsolateError } from '../isolate.ts'
 export interface MemoryUser {
   /** Bytes of its heap, and of what it keeps outside of it. */
   memory(): number
+  /** Bytes of the plugin in it that has most: all of the worker's, or if others have it too by how many it has grown for this one. */
+  largest(): number
+  /** Bytes of those up to which that plugin stays; half of them where it is urgent. */
+  readonly spared: number
   /** Asks it to collect its garbage when it comes to it. */
   collectGarbage(): void
   /** Ends whoever has most in it, or the worker, if others have it too and there is no time to ask. Resolves when that has begun. */
@@ -19,8 +23,6 @@ export interface MemoryEvictionSettings {
   /** Undefined where the system does not say: at first for ever, later for the moment. Nothing is done then. */
   availableMemory(): AvailableMemory | undefined
   workers(): Iterable<MemoryUser>
-  /** Bytes up to which a worker stays; half of them where it is urgent. */
-  spared: number
 }
 
 const mebibyte = 1024 * 1024
@@ -38,6 +40,8 @@ const fastestGrowth = 200 * mebibyte
 const shortestInterval = 50
 const longestInterval = 5_000
 const collectionInterval = 10_000
+/** Bytes of a worker from which on its garbage is worth that: twice what an idle one takes. */
+const worthCollecting = 24 * mebibyte
 /** For a collection that has just been asked for, before anybody goes for what may be garbage. */
 const collectionTime = 200
 /** For one that is asked to let a plugin go, and until that counts as another time. */
@@ -53,7 +57,7 @@ const reserveOf = ({ total }: AvailableMemory): number =>
  * all of them together, or one on a small machine, be too much. Nobody is ended while there is memory for others.
  */
 export function createMemoryEviction(settings: MemoryEvictionSettings): { close(): void } {
-  const { clock, logger, availableMemory, spared } = settings
+  const { clock, logger, availableMemory } = settings
   /** When it was last asked to let go of somebody. */
   const asked = new WeakMap<MemoryUser, number>()
   let collected = Number.NEGATIVE_INFINITY
@@ -64,23 +68,19 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   let memory = availableMemory()
   if (memory !== undefined) lookAgain(memory)
 
-  function bySize(): MemoryUser[] {
-    return [...settings.workers()].sort((one, other) => other.memory() - one.memory())
-  }
-
   function collectGarbage(): void {
     if (clock.monotonic() - collected < collectionInterval) return
     collected = clock.monotonic()
-    for (const worker of bySize()) if (worker.memory() > spared / 2) worker.collectGarbage()
+    for (const worker of settings.workers()) if (worker.memory() > worthCollecting) worker.collectGarbage()
   }
 
   async function evictLargest(available: number, reserve: number): Promise<void> {
-    const largest = bySize()[0]
-    const has = largest?.memory() ?? 0
     const left = Math.round(available / mebibyte)
     const isUrgent = available < reserve * urgentReserves
-    if (largest === undefined || has <= (isUrgent ? spared / 2 : spared)) {
-      warn(left, has)
+    const bySize = [...settings.workers()].sort((one, other) => other.largest() - one.largest())
+    const largest = bySize.find((one) => one.largest() > (isUrgent ? one.spared / 2 : one.spared))
+    if (largest === undefined) {
+      warn(left, bySize[0]?.largest() ?? 0)
       return
     }
     if (!isUrgent && clock.monotonic() - collected < collectionTime) return
@@ -88,7 +88,7 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
     const atOnce = isUrgent || (since > patience && since < forgotten)
     if (!atOnce && since <= patience) return
     asked.set(largest, clock.monotonic())
-    const message = `hardly any memory was left (${left} MB), and its worker had most (${Math.round(has / mebibyte)} MB): it was ended before the system ends the host`
+    const message = `hardly any memory was left (${left} MB), and it had most (${Math.round(largest.largest() / mebibyte)} MB): the plugin was ended before the system ends the host`
     await largest.evict(new IsolateError('machine_out_of_memory', message), atOnce)
   }
 

@@ -67,7 +67,11 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
         watch.stop()
         death = error
         culprit ??= watch.culprit(
-          error.code === 'out_of_memory' || error.code === 'machine_out_of_memory' ? 'memory' : 'other',
+          error.code === 'out_of_memory'
+            ? 'memory'
+            : error.code === 'machine_out_of_memory'
+              ? 'machine memory'
+              : 'other',
         )
         const plugin = culprit === undefined ? undefined : isolates.get(culprit)
         const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
@@ -96,9 +100,16 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
     isolates,
     fail,
     memory: thread.memory,
+    largest: watch.largestGrown,
+    spared: limits.sparedGrowthMegabytes * 1024 * 1024,
     collectGarbage: thread.collectGarbage,
-    // It does so itself, with the next turn of one that grows.
-    evict: (reason, atOnce) => (atOnce ? thread.evict(reason, atOnce) : watch.evictLargest()),
+    evict(reason, atOnce) {
+      if (atOnce) return thread.evict(reason, atOnce)
+      watch.evictLargest()
+      // Whoever has most may be at rest.
+      thread.post({ kind: 'makeRoom' })
+      return undefined
+    },
     close() {
       closed = true
       watch.stop()

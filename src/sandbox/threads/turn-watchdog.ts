@@ -8,9 +8,14 @@ import type { ThreadTimes } from './thread-times.ts'
 export interface TurnWatchdog {
   /** For the worker. */
   readonly rules: TurnRules
-  /** Whom the end of the worker is to be put down to; undefined when nobody has run. */
-  culprit(kind: 'memory' | 'other'): number | undefined
-  /** The isolate that has grown most is to go, if it has grown much. */
+  /**
+   * Whom the end of the worker is to be put down to; undefined when nobody has run. `memory`: nothing more fits into the worker;
+   * `machine memory`: into the machine.
+   */
+  culprit(kind: 'memory' | 'machine memory' | 'other'): number | undefined
+  /** Bytes by which the worker's memory has grown for the isolate for which it has grown most. */
+  largestGrown(): number
+  /** The isolate that has grown most is to go, if it has grown much: now, and not when the machine has memory again. */
   evictLargest(): void
   start(): void
   stop(): void
@@ -31,6 +36,8 @@ const busyShare = 0.8
 const longestBeat = 3
 /** The same while others have the processors. */
 const longestStarvedBeat = 5
+/** Beats for which the machine counts as short of memory. */
+const shortBeats = 8
 /** Share of the time that a thread waits for a processor from which on it counts as starved. */
 const starvedShare = 0.2
 
@@ -92,6 +99,9 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
 
   function beat(): void {
     Atomics.add(cells, turnCells.beat, 1)
+    const short = Atomics.load(cells, turnCells.short)
+    // The worker may be about to set it to 0.
+    if (short > 0) Atomics.compareExchange(cells, turnCells.short, short, short - 1)
     const running = Atomics.load(cells, turnCells.running)
     const progress = Atomics.load(cells, turnCells.progress)
     const isCollecting = Atomics.load(cells, turnCells.collecting) !== 0
@@ -124,12 +134,15 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     },
     culprit(kind) {
       const running = shown('running')
-      if (kind !== 'memory') return running ?? shown('last')
+      if (kind === 'other') return running ?? shown('last')
+      // Who runs has not filled the machine.
+      if (kind === 'machine memory') return shown('evicted') ?? shown('largest') ?? running ?? shown('last')
       // While one that keeps too much is on its way out there is no room for anybody. Else what did not fit was asked for by
       // the one that ran, and between two turns it is the one that kept most.
       return shown('evicted') ?? running ?? shown('largest') ?? shown('last')
     },
-    evictLargest: () => void Atomics.store(cells, turnCells.short, 1),
+    largestGrown: () => Atomics.load(cells, turnCells.largestGrown) * 1024,
+    evictLargest: () => void Atomics.store(cells, turnCells.short, shortBeats),
     start() {
       ticking ??= every(clock, limits.beatInterval, tick)
     },

@@ -242,6 +242,8 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     signal: requests.setup.signal,
     usage: () => ({ memory: memory() || null, load }),
     memory,
+    largest: memory,
+    spared: limits.sparedMegabytes * 1024 * 1024,
     collectGarbage: () => post({ kind: 'collectGarbage' }),
     evict(reason) {
       die(reason)

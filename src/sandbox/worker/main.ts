@@ -103,8 +103,12 @@ port.on('message', (message: HostMessage) => {
       break
     }
     case 'collectGarbage':
-      collectGarbage()
+      if (turns === undefined) collectGarbage()
+      else turns.collectGarbage()
       memoryInUse()
+      break
+    case 'makeRoom':
+      turns?.makeRoom()
       break
     case 'load': {
       const number = message.isolate

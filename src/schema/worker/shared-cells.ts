@@ -69,9 +69,11 @@ export const turnCells = {
   thread: 6,
   /** The isolate that has to go for its memory, until it has gone; 0: none. */
   evicted: 7,
-  /** 1: the machine has hardly any memory left, so the isolate that has grown most has to go now. */
+  /** The machine has hardly any memory left, so the isolate that has grown most has to go: holds for so many beats; 0: it has. */
   short: 8,
-  count: 9,
+  /** KiB by which the worker's memory has grown for `largest`. */
+  largestGrown: 9,
+  count: 10,
 } as const
 
 /** How isolates take turns in a worker that they share. */

@@ -188,6 +188,8 @@ export type HostMessage =
   | { kind: 'ping'; sequence: number }
   /** The machine is short of memory. */
   | { kind: 'collectGarbage' }
+  /** There is something in `turnCells.short`, for a worker in which nobody has a turn just now. */
+  | { kind: 'makeRoom' }
 
 /** What comes on the port that a worker also reads while it waits: answers, and calls of other plugins. */
 export type UrgentMessage =

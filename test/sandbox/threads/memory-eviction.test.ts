@@ -17,6 +17,8 @@ const reserve = 64
 /** Workers with so many megabytes, and a machine that has so many left. */
 function stage(context: TestContext, sizes: Record<string, number>, says = true) {
   const clock = createManualClock()
+  /** Those that plugins share, and what the one has that has most. */
+  const ofLargest: Record<string, number> = {}
   const did: string[] = []
   const warned: unknown[] = []
   const machine: { left: number | undefined; looks: number } = {
@@ -25,6 +27,10 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
   }
   const workers = Object.entries(sizes).map(([name]): MemoryUser => ({
     memory: () => (sizes[name] ?? 0) * mebibyte,
+    largest: () => (ofLargest[name] ?? sizes[name] ?? 0) * mebibyte,
+    get spared() {
+      return (name in ofLargest ? 16 : 48) * mebibyte
+    },
     collectGarbage: () => void did.push(`collect ${name}`),
     evict(reason, atOnce) {
       did.push(`${atOnce ? 'end' : 'ask'} ${name}`)
@@ -39,7 +45,6 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
       return machine.left === undefined ? undefined : { available: machine.left * mebibyte, total }
     },
     workers: () => workers,
-    spared: 48 * mebibyte,
   })
   context.after(() => eviction.close())
   /** What it did in so much time, with a machine that has so many megabytes left. */
@@ -51,7 +56,7 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
     }
     return did.splice(0)
   }
-  return { clock, sizes, machine, warned, eviction, after }
+  return { clock, sizes, ofLargest, machine, warned, eviction, after }
 }
 
 test('§6 nobody is ended while there is memory for others, however much somebody has', async (context) => {
@@ -124,6 +129,20 @@ test('§6 nobody is ended for garbage, also where another program takes the memo
   assert.deepEqual((await after(reserve - 1, 200)).slice(0, 1), ['ask large'])
 })
 
+test('§6 a worker that plugins share counts by the one that has most in it, and stays where nobody has much', async (context) => {
+  const { after, ofLargest } = stage(context, { own: 50, shared: 150 })
+  ofLargest.shared = 8
+  await after(2 * reserve - 1, 5_000)
+  assert.deepEqual(await after(reserve - 1, 400), ['ask own'])
+  const other = stage(context, { own: 24, shared: 150 })
+  other.ofLargest.shared = 8
+  await other.after(2 * reserve - 1, 5_000)
+  assert.deepEqual(await other.after(reserve / 2 - 1, 5_000), [])
+  assert.equal(other.warned.length, 1)
+  other.ofLargest.shared = 9
+  assert.deepEqual((await other.after(reserve / 2 - 1, 50)).slice(0, 1), ['end shared'])
+})
+
 const alive = `plugin:on("go", function() print("here") end)`
 const growth = `local kept = {} local function grow() for i = 1, 2000 do kept[#kept + 1] = { i } end end`
 const leak = `${growth} plugin:setInterval(1, grow)`
@@ -145,10 +164,7 @@ test('§6 on a machine that is short of memory a leak goes before the host, and 
       )
       const error = await leaking.isolate.ended
       assert.equal(error?.code, 'machine_out_of_memory')
-      assert.match(
-        error.message,
-        /^hardly any memory was left \(\d+ MB\), and its worker had most \(\d+ MB\)/,
-      )
+      assert.match(error.message, /^hardly any memory was left \(\d+ MB\), and it had most \(\d+ MB\)/)
       steady.isolate.deliverEvent('go', json())
       await steady.recorder.logged('here')
     },
@@ -181,6 +197,30 @@ test('§6 of those that share a worker only the one that has most has to go', as
         const wasShort = isShort
         isShort &&= usedIn(loaded) < 60 * mebibyte
         return { available: (wasShort === isShort ? 120 : 40) * mebibyte, total }
+      },
+    },
+  )
+})
+
+test('§6 one at rest is asked to go from a worker that it shares, and its neighbours notice nothing', async () => {
+  /** Looks, 50 ms apart, that see less than an eighth: the first of them has garbage collected, and 200 ms later somebody is asked. */
+  let shortLooks = 0
+  await withStage(
+    async ({ load }) => {
+      const steady = await load('steady', alive)
+      const hoard = await load('hoard', `${growth} for i = 1, 100 do grow() end plugin:on("go", grow)`)
+      shortLooks = 6
+      await hoard.recorder.logged('it takes too much memory of a worker that it shares')
+      assert.equal(await hoard.isolate.ended, undefined)
+      steady.isolate.deliverEvent('go', json())
+      await steady.recorder.logged('here')
+    },
+    { heartbeatInterval: 20 },
+    'shared',
+    {
+      availableMemory() {
+        shortLooks -= 1
+        return { available: (shortLooks >= 0 ? 40 : 120) * mebibyte, total }
       },
     },
   )

@@ -23,6 +23,10 @@ export interface Turns {
   loaded(isolate: number): void
   /** A new stretch for an isolate that has had too much: for its clean-up. */
   renew(isolate: number): void
+  /** Between two turns. */
+  collectGarbage(): void
+  /** Has whoever has most go if the machine is short of memory, between two turns as well as in one. */
+  makeRoom(): void
   /** It has ended. Answers by how many bytes the worker's memory has grown for it. */
   forget(isolate: number): number
 }
@@ -166,7 +170,12 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       leader = largest('all')
       isLeaderInDoubt = false
     }
-    Atomics.store(cells, turnCells.largest, leader?.isolate ?? 0)
+    showAsLargest(leader)
+  }
+
+  function showAsLargest(found: typeof leader): void {
+    Atomics.store(cells, turnCells.largest, found?.isolate ?? 0)
+    Atomics.store(cells, turnCells.largestGrown, (found?.account.grown ?? 0) / 1024)
   }
 
   /** Bytes that go with those that have been told to. */
@@ -182,7 +191,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed)
       blame(top, 'time')
     if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
-    const isShort = Atomics.exchange(cells, turnCells.short, 0) === 1
+    const isShort = Atomics.exchange(cells, turnCells.short, 0) > 0
     if (!isShort && heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave, and to be collected: nobody else is to go for what it still keeps.
     const isRecent = evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats
@@ -257,6 +266,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       if (stack.at(-1) === isolate) {
         Atomics.add(cells, turnCells.progress, 1)
         judge(settle())
+        showLargest()
       }
       return excesses.get(isolate)
     },
@@ -274,6 +284,15 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       setStretch(account, 0)
       account.kept = 0
     },
+    collectGarbage() {
+      collect()
+      settle()
+      showLargest()
+    },
+    makeRoom() {
+      judge(settle())
+      showLargest()
+    },
     forget(isolate) {
       const grown = accounts.get(isolate)?.grown ?? 0
       orphaned += grown
@@ -289,7 +308,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
         Atomics.store(cells, turnCells.evicted, 0)
         doubtful = room
       }
-      if (Atomics.load(cells, turnCells.largest) === isolate) Atomics.store(cells, turnCells.largest, 0)
+      if (Atomics.load(cells, turnCells.largest) === isolate) showAsLargest(undefined)
       if (Atomics.load(cells, turnCells.last) === isolate) Atomics.store(cells, turnCells.last, 0)
       return grown
     },
