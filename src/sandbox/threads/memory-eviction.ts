@@ -42,8 +42,9 @@ const longestInterval = 5_000
 const collectionInterval = 10_000
 /** Bytes of a worker from which on its garbage is worth that: twice what an idle one takes. */
 const worthCollecting = 24 * mebibyte
-/** For a collection that has just been asked for, before anybody goes for what may be garbage. */
+/** For a collection that has just been asked for, before anybody goes for what may be garbage: not one that grows, by so many bytes. */
 const collectionTime = 200
+const growth = 4 * mebibyte
 /** For one that is asked to let a plugin go, and until that counts as another time. */
 const patience = 400
 const forgotten = 2_000
@@ -64,9 +65,16 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   let warned = Number.NEGATIVE_INFINITY
   let closed = false
   let next: ScheduledCall | undefined
+  /** What they had when there was memory enough. */
+  const before = new WeakMap<MemoryUser, number>()
+  noteSizes()
   /** What the system said last. */
   let memory = availableMemory()
   if (memory !== undefined) lookAgain(memory)
+
+  function noteSizes(): void {
+    for (const worker of settings.workers()) before.set(worker, worker.largest())
+  }
 
   function collectGarbage(): void {
     if (clock.monotonic() - collected < collectionInterval) return
@@ -83,7 +91,8 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
       warn(left, bySize[0]?.largest() ?? 0)
       return
     }
-    if (!isUrgent && clock.monotonic() - collected < collectionTime) return
+    const hasGrown = largest.largest() > (before.get(largest) ?? 0) + growth
+    if (!isUrgent && !hasGrown && clock.monotonic() - collected < collectionTime) return
     const since = clock.monotonic() - (asked.get(largest) ?? Number.NEGATIVE_INFINITY)
     const atOnce = isUrgent || (since > patience && since < forgotten)
     if (!atOnce && since <= patience) return
@@ -112,6 +121,7 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
     const { available } = found
     const reserve = reserveOf(found)
     if (available < reserve * lowReserves) collectGarbage()
+    else noteSizes()
     if (available < reserve) await evictLargest(available, reserve)
   }
 
