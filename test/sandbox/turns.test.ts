@@ -384,11 +384,11 @@ test('§6 where the machine is short of memory the isolate that has grown most g
   assert.deepEqual([told, collections()], [[], 0])
   watch.evictLargest()
   turns.makeRoom()
-  assert.deepEqual([told, collections()], [[[1, 'memory']], 1])
+  assert.deepEqual([told, collections()], [[[1, 'machine memory']], 1])
   turns.forget(1)
   watch.evictLargest()
   turns.makeRoom()
-  assert.deepEqual(told, [[1, 'memory']], 'who has grown little stays')
+  assert.deepEqual(told, [[1, 'machine memory']], 'who has grown little stays')
 })
 
 test('§6 nobody goes for a want of memory that is over', () => {
@@ -403,7 +403,7 @@ test('§6 nobody goes for a want of memory that is over', () => {
   watch.evictLargest()
   beats(7)
   turns.run(1, () => undefined)
-  assert.deepEqual(told, [[1, 'memory']])
+  assert.deepEqual(told, [[1, 'machine memory']])
 })
 
 test('§6 who runs when the machine has no memory left has not taken it, and how much somebody has is told within a turn', () => {

@@ -122,12 +122,17 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
   /** The plugin takes too much of a worker that it shares. */
   function makeWay({ excess, serving }: Extract<IsolateMessage, { kind: 'overran' }>): void {
     if (unloading !== undefined || life.ending) return
+    // The machine's want is nobody's doing.
     const foreignCaller = excess === 'memory' ? pluginCalls.servedBy(number, serving) : undefined
     if (foreignCaller !== undefined) {
       charge(foreignCaller, tooMuchTogether(limits), (error) => void (unloading ??= cleanUp(error)))
       return
     }
-    const reason = `it takes too much ${excess} of a worker that it shares, and gets ${slot.moveAway(excess)}`
+    const why =
+      excess === 'machine memory'
+        ? 'hardly any memory was left, and it has most of a worker that it shares'
+        : `it takes too much ${excess} of a worker that it shares`
+    const reason = `${why}, and gets ${slot.moveAway(excess)}`
     dispatcher.say('warn', reason)
     services.moveAway(reason)
   }

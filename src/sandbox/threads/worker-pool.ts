@@ -79,7 +79,7 @@ export function createWorkerPool({
   }
 
   function moveAway(worker: SharedWorker, isolate: number, source: IsolateSource, excess: Excess): string {
-    if (excess === 'memory' && crowdOut(worker, isolate, source)) return 'another one'
+    if (excess !== 'time' && crowdOut(worker, isolate, source)) return 'another one'
     const { id } = source
     setApart(id)
     logger.warn('A plugin gets a worker of its own', { plugin: id, excess })

@@ -45,12 +45,13 @@ export const workerMessageSchemas = {
   }),
   /**
    * It takes too much of the worker that it shares, and is stopped at every turn until it is unloaded; or, in one of
-   * its own, it keeps more than it may outside the heap.
+   * its own, it keeps more than it may outside the heap. `machine memory`: it has most of a worker in which there is room, as the
+   * machine has none.
    */
   overran: Type.Object({
     kind: Type.Literal('overran'),
     ...Isolate,
-    excess: Type.Union([Type.Literal('time'), Type.Literal('memory')]),
+    excess: Type.Union([Type.Literal('time'), Type.Literal('memory'), Type.Literal('machine memory')]),
     /** The call that it served then, as in `flowCells.serving`. */
     serving: Type.Integer(),
   }),

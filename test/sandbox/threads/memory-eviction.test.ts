@@ -5,7 +5,7 @@ import type { AvailableMemory } from '../../../src/base/memory/available-memory.
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createMemoryEviction, type MemoryUser } from '../../../src/sandbox/threads/memory-eviction.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
-import type { Sandbox } from '../../../src/sandbox/isolate.ts'
+import type { IsolateError, Sandbox } from '../../../src/sandbox/isolate.ts'
 import { withStage } from '../plugins-stage.ts'
 import { json } from '../stage.ts'
 
@@ -182,7 +182,7 @@ test('§6 of those that share a worker only the one that has most has to go', as
       loaded = sandbox
       const steady = await load('steady', alive)
       const leaking = await load('leak', leak)
-      await leaking.recorder.logged('it takes too much memory of a worker that it shares')
+      await leaking.recorder.logged('hardly any memory was left, and it has most of a worker that it shares')
       assert.equal(await leaking.isolate.ended, undefined)
       const [steadyOne] = sandbox.usage()
       assert.equal(steadyOne?.plugin, '@test/steady')
@@ -210,10 +210,39 @@ test('§6 one at rest is asked to go from a worker that it shares, and its neigh
       const steady = await load('steady', alive)
       const hoard = await load('hoard', `${growth} for i = 1, 100 do grow() end plugin:on("go", grow)`)
       shortLooks = 6
-      await hoard.recorder.logged('it takes too much memory of a worker that it shares')
+      await hoard.recorder.logged('hardly any memory was left, and it has most of a worker that it shares')
       assert.equal(await hoard.isolate.ended, undefined)
       steady.isolate.deliverEvent('go', json())
       await steady.recorder.logged('here')
+    },
+    { heartbeatInterval: 20 },
+    'shared',
+    {
+      availableMemory() {
+        shortLooks -= 1
+        return { available: (shortLooks >= 0 ? 40 : 120) * mebibyte, total }
+      },
+    },
+  )
+})
+
+test('§6 who calls the one that has to go for the want of memory of the machine is not charged with it', async () => {
+  let shortLooks = 0
+  await withStage(
+    async ({ load }) => {
+      const lua = `${growth} for i = 1, 100 do grow() end function plugin:work() for i = 1, 1e9 do local t = grow end end`
+      const serving = await load('serving', lua)
+      const caller = await load(
+        'caller',
+        `plugin:on("go", function() Plugin.get("@test/serving"):work() end)`,
+      )
+      const charged: IsolateError[] = []
+      caller.recorder.services.charged = (error) => void charged.push(error)
+      caller.isolate.deliverEvent('go', json())
+      shortLooks = 6
+      await serving.recorder.logged('hardly any memory was left')
+      assert.equal(await serving.isolate.ended, undefined)
+      assert.deepEqual(charged, [])
     },
     { heartbeatInterval: 20 },
     'shared',

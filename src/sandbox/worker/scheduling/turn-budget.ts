@@ -5,6 +5,8 @@ import type { Turns } from './turns.ts'
 const reasons: Readonly<Record<Excess, string>> = {
   time: 'stopped, because it cannot be set aside, and takes too long for a worker that it shares with other plugins',
   memory: 'stopped, because it takes too much memory of a worker that it shares with other plugins',
+  'machine memory':
+    'stopped, because it has most of a worker that it shares, on a machine with hardly any memory left',
 }
 
 /** The time budget of an isolate that shares its worker: it may be stopped for the sake of the others, too. */

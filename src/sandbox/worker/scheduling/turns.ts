@@ -210,7 +210,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (grower === undefined || (hasRoom && grower.account.grown <= rules.sparedBytes)) return
     evicted = { isolate: grower.isolate, at: beat() }
     Atomics.store(cells, turnCells.evicted, grower.isolate)
-    blame(grower.isolate, 'memory')
+    blame(grower.isolate, hasRoom ? 'machine memory' : 'memory')
   }
 
   /** Nobody pays for the time: it is long where much is kept, whoever keeps it. */
