@@ -37,9 +37,9 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
     return found?.worker
   }
 
-  function end({ thread }: OwnWorker): Promise<void> {
+  async function end({ thread }: OwnWorker): Promise<void> {
+    await thread.close()
     threads.delete(thread)
-    return thread.close()
   }
 
   function workerFor(id: string, version: string, ownLimits: SandboxLimits): OwnWorker {

@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import type { Isolate, IsolateSource } from '../../../src/sandbox/isolate.ts'
-import type { SandboxLimits } from '../../../src/sandbox/limits.ts'
+import { silentLogger } from '../../../src/base/log/log.ts'
+import { defaultLimits, type SandboxLimits } from '../../../src/sandbox/limits.ts'
+import { createOwnWorkers } from '../../../src/sandbox/threads/own-workers.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { createRecorder, pluginSource, testSandbox } from '../stage.ts'
 
@@ -81,4 +83,14 @@ test('a worker that had to be ended by force does not come back', async (context
   const first = await load('plugin:onCleanup(function() while true do end end)')
   await unload(() => clock.advance(7_000))
   assert.notEqual(await load(''), first)
+})
+
+test('§6 a worker counts until it has ended, so that nobody else is ended for the memory that it still has', async (context) => {
+  const clock = createManualClock()
+  const own = createOwnWorkers({ clock, logger: silentLogger, limits: defaultLimits, nextNumber: () => 1 })
+  context.after(() => own.close())
+  const left = own.take(1, pluginSource('')).leave(false)
+  assert.equal([...own.memoryUsers()].length, 1)
+  await left
+  assert.equal([...own.memoryUsers()].length, 0)
 })
