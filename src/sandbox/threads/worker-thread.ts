@@ -174,7 +174,8 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
       terminateWorker(worker, { wasBusy: Math.max(load ?? 0, loadSinceMeasured() ?? 1) > idleLoad }),
       requests.close(),
     ])
-    return exited.then(() => undefined)
+    // Nothing is left of it, whatever it said last.
+    return exited.then(() => void Atomics.store(signal, signalCells.memory, 0))
   }
 
   function receive(value: unknown): void {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import type { Isolate, IsolateSource } from '../../../src/sandbox/isolate.ts'
+import { type Isolate, IsolateError, type IsolateSource } from '../../../src/sandbox/isolate.ts'
+import { signalCells } from '../../../src/schema/worker/shared-cells.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { defaultLimits, type SandboxLimits } from '../../../src/sandbox/limits.ts'
 import { createOwnWorkers } from '../../../src/sandbox/threads/own-workers.ts'
@@ -93,4 +94,17 @@ test('§6 a worker counts until it has ended, so that nobody else is ended for t
   assert.equal([...own.memoryUsers()].length, 1)
   await left
   assert.equal([...own.memoryUsers()].length, 0)
+})
+
+test('§6 one that was ended while it waited has nothing any more, and is not ended again in the place of one that has', async (context) => {
+  const clock = createManualClock()
+  const own = createOwnWorkers({ clock, logger: silentLogger, limits: defaultLimits, nextNumber: () => 1 })
+  context.after(() => own.close())
+  const slot = own.take(1, pluginSource(''))
+  Atomics.store(new Int32Array(slot.signal), signalCells.memory, 30 * 1024)
+  await slot.leave(true)
+  const [waiting] = [...own.memoryUsers()]
+  assert.equal(waiting?.largest(), 30 * 1024 * 1024)
+  await waiting.evict(new IsolateError('machine_out_of_memory', 'hardly any memory was left'), true)
+  assert.equal(waiting.largest(), 0)
 })
