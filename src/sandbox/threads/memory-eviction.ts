@@ -35,7 +35,7 @@ const lowReserves = 2
 /** And when it is urgent: nobody is asked any more. */
 const urgentReserves = 0.5
 /** Bytes a second by which plugins fill memory on two processors, at most: a look comes before what is left is gone. */
-const fastestGrowth = 200 * mebibyte
+const fastestGrowth = 400 * mebibyte
 /** Milliseconds. */
 const shortestInterval = 50
 const longestInterval = 5_000

@@ -71,11 +71,11 @@ function showMemory(): void {
   memoryInUse()
 }
 
-/** What an isolate leaves behind is given back before the host hears of its end: it may be about to load it in another worker. */
-function collectBefore(last: WorkerMessage): void {
+/** What an isolate leaves behind; then the host hears of its end, as it may be about to load it in another worker. */
+function collectLeftovers(last: WorkerMessage | undefined): void {
   collectGarbage()
   memoryInUse()
-  post(last)
+  if (last !== undefined) post(last)
 }
 
 const working = turns === undefined ? showMemory : () => undefined
@@ -115,8 +115,11 @@ port.on('message', (message: HostMessage) => {
       const closed = (last: WorkerMessage): void => {
         isolates.delete(number)
         questions.ended(number)
-        if ((turns?.forget(number) ?? 0) > worthCollecting) setImmediate(collectBefore, last)
-        else post(last)
+        const isMuch = (turns?.forget(number) ?? 0) > worthCollecting
+        // Who waits on the spot keeps the event loop, for seconds maybe.
+        const mayWait = isMuch && turns?.isNested === false
+        if (!mayWait) post(last)
+        if (isMuch) setImmediate(collectLeftovers, mayWait ? last : undefined)
       }
       outsideLimit = message.outsideBytes
       const isolate = createWorkerIsolate({ message, post, questions, turns, queue, working, closed })

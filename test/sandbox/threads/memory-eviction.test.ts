@@ -106,8 +106,8 @@ test('§6 it looks the more often the less is left, and not at all where the sys
     await after(left, milliseconds)
     return machine.looks - before
   }
-  assert.equal(await looksIn(400, 16_800), 10)
-  assert.equal(await looksIn(reserve + 20, 1_000), 10)
+  assert.equal(await looksIn(400, 8_400), 10)
+  assert.equal(await looksIn(reserve + 20, 1_000), 20)
   assert.equal(clock.waiting, 1)
   eviction.close()
   assert.equal(clock.waiting, 0)
@@ -124,7 +124,7 @@ test('§6 nobody is ended for garbage, also where another program takes the memo
   const { after, machine, clock } = stage(context, { large: 100 })
   machine.left = reserve - 1
   // Until then nobody looks again.
-  clock.advance(1_680)
+  clock.advance(840)
   assert.deepEqual(await after(reserve - 1, 150), ['collect large'])
   assert.deepEqual((await after(reserve - 1, 200)).slice(0, 1), ['ask large'])
 })

@@ -1,4 +1,5 @@
 import { type TurnRules, turnCells } from '../../../schema/worker/shared-cells.ts'
+import { createMemoryAccounts, type Grower } from './memory-accounts.ts'
 import type { Excess } from '../../../schema/worker/worker-protocol.ts'
 
 /** Bytes: of the worker's heap, and of what it keeps outside of it, such as strings of Lua. */
@@ -11,8 +12,7 @@ export interface MemoryInUse {
  * Whose turn it is in a worker that several isolates share, and whether one keeps it for too long, or takes too much of
  * it. Who can be set aside never has it for long (`run-queue.ts`); what cannot be, such as a long library function, is
  * counted in the host's beats, for the isolate on top: one that waits on the stack for another's method in the same
- * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns. Whose garbage is collected
- * nobody knows: it counts for who has lately asked for most, so that one which makes garbage stays, and one which keeps grows.
+ * worker does not pay for it. Memory is what the worker's has grown by in an isolate's turns (`memory-accounts.ts`).
  */
 export interface Turns {
   /** Runs `task` as this isolate's. Within a turn of another one it has its own account. */
@@ -27,6 +27,8 @@ export interface Turns {
   collectGarbage(): void
   /** Has whoever has most go if the machine is short of memory, between two turns as well as in one. */
   makeRoom(): void
+  /** Within the turn of another one, which waits on the spot. */
+  readonly isNested: boolean
   /** It has ended. Answers by how many bytes the worker's memory has grown for it. */
   forget(isolate: number): number
 }
@@ -48,10 +50,6 @@ interface Account {
   turn: number
   /** Beats of the present window that it had at a stretch, when it could not be set aside. */
   kept: number
-  /** Bytes that it is taken to keep. */
-  grown: number
-  /** Bytes that it has asked for lately: those of each window before count half. */
-  asked: number
   /** Beats that it may have at a stretch. */
   allowed: number
 }
@@ -73,11 +71,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   let awaitingTurn = false
   /** Turns of the event loop after somebody's turn. */
   let turn = 0
-  /** For whom memory has grown most, and whether that has to be found out anew. */
-  let leader: { isolate: number; account: Account } | undefined
-  let isLeaderInDoubt = false
-  /** Bytes of those that have ended, which are still to be collected. */
-  let orphaned = 0
+  const memoryAccounts = createMemoryAccounts()
   /** Who has to go for its memory, and since when; without it, since when it has gone. */
   let evicted: { isolate?: number; at: number } | undefined
   /** Bytes at which it is found out how many of them are garbage: not again for each byte more. */
@@ -87,7 +81,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function accountOf(isolate: number): Account {
     let account = accounts.get(isolate)
     if (account === undefined) {
-      account = { stretch: 0, turn, kept: 0, grown: 0, asked: 0, allowed: rules.loadBeats }
+      account = { stretch: 0, turn, kept: 0, allowed: rules.loadBeats }
       accounts.set(isolate, account)
     }
     return account
@@ -103,26 +97,6 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     account.turn = turn
   }
 
-  function grow(isolate: number, account: Account, more: number): void {
-    account.grown += more
-    account.asked += more
-    if (account.grown > (leader?.account.grown ?? 0)) leader = { isolate, account }
-  }
-
-  function shrink(collected: number): void {
-    const ofEnded = Math.min(collected, orphaned)
-    orphaned -= ofEnded
-    for (let left = collected - ofEnded; left > 0;) {
-      let most: Account | undefined
-      for (const one of accounts.values()) if (one.grown > 0 && one.asked >= (most?.asked ?? 0)) most = one
-      if (most === undefined) return
-      const taken = Math.min(left, most.grown)
-      most.grown -= taken
-      left -= taken
-      isLeaderInDoubt = true
-    }
-  }
-
   /** Writes down what has passed since the last time for the isolate on top. Answers the memory in use. */
   function settle(): MemoryInUse {
     const now = beat()
@@ -134,9 +108,9 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (top !== undefined && account !== undefined) {
       // The beats wrap around at 32 bits.
       setStretch(account, stretchOf(account) + ((now - since) | 0))
-      if (more > 0) grow(top, account, more)
+      if (more > 0) memoryAccounts.grow(top, more)
     }
-    if (more < 0) shrink(-more)
+    if (more < 0) memoryAccounts.shrink(-more)
     since = now
     bytes = total(used)
     return used
@@ -155,33 +129,17 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     exceeded(isolate, excess)
   }
 
-  /** The one for which memory has grown most, of all or of those that stay. */
-  function largest(of: 'all' | 'staying'): typeof leader {
-    let found: typeof leader
-    for (const [isolate, account] of accounts) {
-      const counts = of === 'all' || !told.has(isolate)
-      if (counts && account.grown > (found?.account.grown ?? 0)) found = { isolate, account }
-    }
-    return found
-  }
+  const showLargest = (): void => showAsLargest(memoryAccounts.largest())
 
-  function showLargest(): void {
-    if (isLeaderInDoubt) {
-      leader = largest('all')
-      isLeaderInDoubt = false
-    }
-    showAsLargest(leader)
-  }
-
-  function showAsLargest(found: typeof leader): void {
+  function showAsLargest(found: Grower | undefined): void {
     Atomics.store(cells, turnCells.largest, found?.isolate ?? 0)
-    Atomics.store(cells, turnCells.largestGrown, (found?.account.grown ?? 0) / 1024)
+    Atomics.store(cells, turnCells.largestGrown, (found?.grown ?? 0) / 1024)
   }
 
   /** Bytes that go with those that have been told to. */
   function leaving(): number {
     let sum = 0
-    for (const isolate of told) sum += Math.max(0, accounts.get(isolate)?.grown ?? 0)
+    for (const isolate of told) sum += memoryAccounts.grownOf(isolate)
     return sum
   }
 
@@ -198,7 +156,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (isRecent && !(isShort && evicted?.isolate === undefined)) return
     collect()
     const kept = settle()
-    orphaned = 0
+    memoryAccounts.collected()
     doubtful = {
       heap: Math.max(room.heap, kept.heap + room.heap * doubtfulShare),
       outside: Math.max(room.outside, kept.outside + room.outside * doubtfulShare),
@@ -206,8 +164,8 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     const less = leaving()
     const hasRoom = kept.heap - less < room.heap && kept.outside - less < room.outside
     if (hasRoom && !isShort) return
-    const grower = largest('staying')
-    if (grower === undefined || (hasRoom && grower.account.grown <= rules.sparedBytes)) return
+    const grower = memoryAccounts.largestOf((isolate) => !told.has(isolate))
+    if (grower === undefined || (hasRoom && grower.grown <= rules.sparedBytes)) return
     evicted = { isolate: grower.isolate, at: beat() }
     Atomics.store(cells, turnCells.evicted, grower.isolate)
     blame(grower.isolate, hasRoom ? 'machine memory' : 'memory')
@@ -226,8 +184,8 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     for (const [isolate, account] of accounts) {
       if (account.kept > length * rules.windowShare) blame(isolate, 'time')
       account.kept = 0
-      account.asked /= 2
     }
+    memoryAccounts.endWindow()
     windowBegun = beat()
   }
 
@@ -284,6 +242,9 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       setStretch(account, 0)
       account.kept = 0
     },
+    get isNested() {
+      return stack.length > 1
+    },
     collectGarbage() {
       collect()
       settle()
@@ -294,13 +255,9 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       showLargest()
     },
     forget(isolate) {
-      const grown = accounts.get(isolate)?.grown ?? 0
-      orphaned += grown
+      const grown = memoryAccounts.grownOf(isolate)
+      memoryAccounts.forget(isolate)
       accounts.delete(isolate)
-      if (leader?.isolate === isolate) {
-        leader = undefined
-        isLeaderInDoubt = true
-      }
       excesses.delete(isolate)
       told.delete(isolate)
       if (evicted?.isolate === isolate) {
