@@ -16,9 +16,13 @@ export function loadTimeout(limits: SandboxLimits): IsolateError {
 /** `heapMegabytes`: of its worker. */
 export function tooManyStrings(limits: SandboxLimits, heapMegabytes: number): IsolateError {
   const megabytes = outsideBytes(limits, heapMegabytes) / 1024 / 1024
+  const share =
+    megabytes < limits.ownStringMegabytes
+      ? `twice its ${heapMegabytes} MB of memory (limit memory)`
+      : 'the most that one plugin may have of this machine'
   return new IsolateError(
     'out_of_memory',
-    `the plugin kept more than ${Math.floor(megabytes)} MB of strings beside its ${heapMegabytes} MB of memory (limit memory), and was ended`,
+    `the plugin kept more than ${Math.floor(megabytes)} MB of strings, ${share}, and was ended`,
   )
 }
 

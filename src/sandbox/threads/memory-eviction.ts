@@ -38,7 +38,7 @@ const urgentReserves = 0.5
 const fastestGrowth = 400 * mebibyte
 /** Milliseconds. */
 const shortestInterval = 50
-const longestInterval = 5_000
+const longestInterval = 4_000
 const collectionInterval = 10_000
 /** Bytes of a worker from which on its garbage is worth that: twice what an idle one takes. */
 const worthCollecting = 24 * mebibyte
