@@ -1,12 +1,18 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { isMachineFault } from '../../base/files/machine-fault.ts'
-import { IsolateError } from '../isolate.ts'
+import { IsolateError, type IsolateErrorCode } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { MemoryUser } from './memory-eviction.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'
 import { threadTimesOf } from './thread-times.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
+
+/** Ends for want of memory, and what of. */
+const shortages: Partial<Record<IsolateErrorCode, 'memory' | 'machine memory'>> = {
+  out_of_memory: 'memory',
+  machine_out_of_memory: 'machine memory',
+}
 
 /** One worker for several isolates, with what tells the culprit when it hangs or dies. */
 export interface SharedWorker extends MemoryUser {
@@ -66,13 +72,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
       dying(error) {
         watch.stop()
         death = error
-        culprit ??= watch.culprit(
-          error.code === 'out_of_memory'
-            ? 'memory'
-            : error.code === 'machine_out_of_memory'
-              ? 'machine memory'
-              : 'other',
-        )
+        culprit ??= watch.culprit(shortages[error.code] ?? 'other')
         const plugin = culprit === undefined ? undefined : isolates.get(culprit)
         const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
         forNeighbours = new IsolateError('neighbour_ended', `${because} ended: ${error.code}`)
