@@ -1,5 +1,5 @@
 import type { AvailableMemory } from '../../base/memory/available-memory.ts'
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type Clock, type ScheduledCall, withDeadline } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { IsolateError } from '../isolate.ts'
 
@@ -13,7 +13,10 @@ export interface MemoryUser {
   readonly spared: number
   /** Asks it to collect its garbage when it comes to it. */
   collectGarbage(): void
-  /** Ends whoever has most in it, or the worker, if others have it too and there is no time to ask. Resolves when that has begun. */
+  /**
+   * Ends whoever has most in it, or the worker, if others have it too and there is no time to ask. Resolves when its memory is given
+   * back; where it was only asked, at once.
+   */
   evict(reason: IsolateError, atOnce: boolean): Promise<void> | void
 }
 
@@ -48,6 +51,8 @@ const growth = 4 * mebibyte
 /** For one that is asked to let a plugin go, and until that counts as another time. */
 const patience = 400
 const forgotten = 2_000
+/** For the memory of one that ends to be given back. It may be in one long call, and others fill the machine meanwhile. */
+const terminationTime = 3_000
 const warningInterval = 10 * 60_000
 
 const reserveOf = ({ total }: AvailableMemory): number =>
@@ -61,6 +66,8 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   const { clock, logger, availableMemory } = settings
   /** When it was last asked to let go of somebody. */
   const asked = new WeakMap<MemoryUser, number>()
+  /** Nobody can do more about those. */
+  const ending = new WeakSet<MemoryUser>()
   let collected = Number.NEGATIVE_INFINITY
   let warned = Number.NEGATIVE_INFINITY
   let closed = false
@@ -85,7 +92,9 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   async function evictLargest(available: number, reserve: number): Promise<void> {
     const left = Math.round(available / mebibyte)
     const isUrgent = available < reserve * urgentReserves
-    const bySize = [...settings.workers()].sort((one, other) => other.largest() - one.largest())
+    const bySize = [...settings.workers()]
+      .filter((worker) => !ending.has(worker))
+      .sort((one, other) => other.largest() - one.largest())
     const largest = bySize.find((one) => one.largest() > (isUrgent ? one.spared / 2 : one.spared))
     if (largest === undefined) {
       warn(left, bySize[0]?.largest() ?? 0)
@@ -98,7 +107,11 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
     if (!atOnce && since <= patience) return
     asked.set(largest, clock.monotonic())
     const message = `hardly any memory was left (${left} MB), and it had most (${Math.round(largest.largest() / mebibyte)} MB): the plugin was ended before the system ends the host`
-    await largest.evict(new IsolateError('machine_out_of_memory', message), atOnce)
+    const ended = largest.evict(new IsolateError('machine_out_of_memory', message), atOnce)
+    if (ended === undefined) return
+    ending.add(largest)
+    const late = (): Error => new Error('it has not ended')
+    await withDeadline(clock, terminationTime, ended, late).catch(() => undefined)
   }
 
   function warn(megabytesLeft: number, largest: number): void {

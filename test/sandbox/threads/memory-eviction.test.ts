@@ -19,6 +19,8 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
   const clock = createManualClock()
   /** Those that plugins share, and what the one has that has most. */
   const ofLargest: Record<string, number> = {}
+  /** Those that do not end, though they are told to. */
+  const stuck = new Set<string>()
   const did: string[] = []
   const warned: unknown[] = []
   const machine: { left: number | undefined; looks: number } = {
@@ -35,6 +37,7 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
     evict(reason, atOnce) {
       did.push(`${atOnce ? 'end' : 'ask'} ${name}`)
       assert.equal(reason.code, 'machine_out_of_memory')
+      return stuck.has(name) ? new Promise<void>(() => undefined) : undefined
     },
   }))
   const eviction = createMemoryEviction({
@@ -56,7 +59,7 @@ function stage(context: TestContext, sizes: Record<string, number>, says = true)
     }
     return did.splice(0)
   }
-  return { clock, sizes, ofLargest, machine, warned, eviction, after }
+  return { clock, sizes, ofLargest, stuck, machine, warned, eviction, after }
 }
 
 test('§6 nobody is ended while there is memory for others, however much somebody has', async (context) => {
@@ -84,6 +87,14 @@ test('§6 where hardly anything is left nobody is asked', async (context) => {
   const { after } = stage(context, { large: 100, small: 10 })
   await after(2 * reserve - 1, 5_000)
   assert.deepEqual((await after(reserve / 2 - 1, 350)).slice(0, 1), ['end large'])
+})
+
+test('§6 one that does not come to its end does not keep the others from being looked at', async (context) => {
+  const { after, stuck } = stage(context, { large: 100, middling: 80 })
+  await after(2 * reserve - 1, 5_000)
+  stuck.add('large')
+  assert.deepEqual(await after(reserve / 2 - 1, 2_900), ['end large'])
+  assert.deepEqual((await after(reserve / 2 - 1, 500)).slice(0, 1), ['end middling'])
 })
 
 test('§6 who takes little stays, and the log says once that it is not the plugins', async (context) => {
