@@ -114,3 +114,20 @@ test('the bar at the bottom hides nothing that has the focus', options, async (c
   }
   assert.deepEqual([...hidden], [])
 })
+
+test(
+  'on a phone the choices above a list are as wide as the screen, whatever they offer',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [lampPlugin] })
+    await runningLamp(host)
+    const { page } = await open(context, host, { theme: 'light', width: 390 })
+    await page.goto('/machines/plugin-lifecycle')
+    const widthOf = async (label: string): Promise<number | undefined> =>
+      (await page.getByLabel(label, { exact: true }).boundingBox())?.width
+    // Until the options are there, nothing is settled.
+    await page.getByRole('option', { name: lamp }).waitFor({ state: 'attached' })
+    assert.equal(await widthOf('Machine'), 358)
+    assert.equal(await widthOf('Plugin'), 358)
+  },
+)
