@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible, assertFitsWidth } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
 import { bridge } from '../bridge-plugin.ts'
-import { heading, held, install, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
+import { heading, held, install, lamp, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
 
 /** The form of lists, objects, groups, conditions and suggestions, in a real browser. */
 
@@ -230,6 +231,27 @@ test('what is typed while the settings are being saved is kept', options, async 
   const config = { room: 'kitchen', code: '********' }
   assert.deepEqual((await host.request('GET', doorPath)).body.config, config)
 })
+
+test(
+  'Enter right after the last key saves, or says why not: it need not wait until the host has looked at it',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [lampPlugin] })
+    await install(host, lamp)
+    const { page } = await open(context, host)
+    await page.goto(`/plugins/${lamp}/settings`)
+    await page.getByText('There is nothing to save').waitFor()
+    await held(page, 'POST', '**/config/check')
+    const interval = page.getByRole('textbox', { name: 'Interval' })
+    await interval.fill('9999')
+    await interval.press('Enter')
+    await page.getByRole('alert').getByText('must be at most 3600').waitFor()
+    await interval.fill('120')
+    await interval.press('Enter')
+    await page.getByText('Saved. Lamp is off.').waitFor()
+    assert.deepEqual((await host.request('GET', `/api/plugins/${lamp}`)).body.config, { interval: 120 })
+  },
+)
 
 test('what is typed while the limits are being saved is kept', options, async (context) => {
   const host = await lampHost(context, { plugins: [door] })

@@ -21,6 +21,8 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
   const { submit, sending, failure, forgetFailure } = useSubmit(save)
   const changes = differences(plugin, draft)
   const problem = whyNot(plugin, changes, check, error)
+  // The host checks what is sent all the same: Enter right after the last key is not to be in vain.
+  const canSave = problem === '' || problem === stillChecking
   const others = Object.keys(plugin.config).filter((key) => !fields.some((field) => field.key === key))
 
   function change(key: string, value: unknown): void {
@@ -34,7 +36,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
   }
 
   async function save(): Promise<void> {
-    if (problem !== '') return
+    if (!canSave) return
     const saved = await replaceIfUnchanged(
       plugin,
       (seen) => seen.config,
@@ -67,12 +69,7 @@ export function SettingsTab({ plugin }: { plugin: Plugin }) {
           {sending ? 'Saving…' : problem !== '' ? problem : consequence(plugin)}
         </p>
         <div class="actions">
-          <button
-            type="submit"
-            class="primary"
-            disabled={sending || problem !== ''}
-            aria-describedby="save-hint"
-          >
+          <button type="submit" class="primary" disabled={sending || !canSave} aria-describedby="save-hint">
             {plugin.enabled ? 'Save and reload' : 'Save'}
           </button>
           <button
@@ -116,6 +113,8 @@ function Changes({ changes }: { changes: readonly Difference[] }) {
   )
 }
 
+const stillChecking = 'Checking…'
+
 /** Something that is missing stops the load, not the saving. */
 function isMissing(message: string): boolean {
   return message.startsWith('is required') || message.startsWith('the environment variable')
@@ -133,7 +132,7 @@ function whyNot(
   if (connection.value === 'disconnected')
     return 'The host is not there at the moment. What you typed is kept.'
   if (error !== '') return `This could not be checked: ${error}`
-  if (check === undefined) return 'Checking…'
+  if (check === undefined) return stillChecking
   const wrong = check.errors.filter(({ message }) => plugin.enabled || !isMissing(message))
   if (wrong.length === 0) return ''
   const names = wrong.map(({ path, message }) => `${labelAt(plugin.fields, path)} ${message}`)
