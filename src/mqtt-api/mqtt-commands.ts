@@ -158,7 +158,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     return verb === 'uninstall' ? { id: known.plugin, state: 'uninstalled' } : lifecycle.get(known.plugin)
   }
 
-  async function answer(verb: string, { payload, publisher }: BusMessage): Promise<MqttResponse> {
+  async function answer(verb: string, { topic, payload, publisher }: BusMessage): Promise<MqttResponse> {
     let transaction: { transaction?: unknown } = {}
     try {
       const { members: body, repeated } = readRequest(payload)
@@ -174,7 +174,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem)) logger.error('An MQTT request failed', { verb, error })
-      return { status: 'error', error: problemDocument(error), ...transaction }
+      return { status: 'error', error: problemDocument(error, topic), ...transaction }
     }
   }
 
@@ -193,7 +193,8 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
     const response = await answer(verb, message)
     pending -= 1
     const topic = topics.response(verb)
-    await bus.publish(topic, answerText(response, verb !== 'list', bus.payloadLimit?.(topic)), { qos: 1 })
+    const asked = { topic: message.topic, changes: verb !== 'list' }
+    await bus.publish(topic, answerText(response, asked, bus.payloadLimit?.(topic)), { qos: 1 })
   }
 
   async function setControl({ topic, payload, retained, ...sender }: BusMessage): Promise<void> {

@@ -122,6 +122,7 @@ test('What cannot be done is answered with a problem document, each', async (t) 
     const answer = (await received.take(index + 1))[index]
     const { status, error } = JSON.parse(answer?.text ?? '')
     assert.deepEqual([answer?.topic, status, error.code], [`host/response/${verb}`, 'error', code])
+    assert.equal(error.instance, `host/request/${verb}`)
     assert.match(error.detail, detail)
     if (paths !== undefined) {
       assert.deepEqual(error.errors.map(({ path }: { path: string }) => path).sort(), paths)
@@ -198,13 +199,19 @@ test(
       answers.push(JSON.parse((await received.take(index + 1))[index]?.text ?? ''))
     }
     assert.deepEqual(
-      answers.map(({ status, error, transaction }) => [status, error?.code, error?.status, transaction]),
+      answers.map(({ status, error, transaction }) => [
+        status,
+        error?.code,
+        error?.status,
+        error?.instance,
+        transaction,
+      ]),
       [
-        ['error', 'answer_too_large', 500, 1],
-        ['error', 'answer_too_large', 500, 2],
-        ['error', 'body_invalid', 400, 3],
-        ['error', 'answer_too_large', 500, undefined],
-        ['ok', undefined, undefined, 4],
+        ['error', 'answer_too_large', 500, 'host/request/list', 1],
+        ['error', 'answer_too_large', 500, 'host/request/reload', 2],
+        ['error', 'body_invalid', 400, 'host/request/toggle', 3],
+        ['error', 'answer_too_large', 500, 'host/request/list', undefined],
+        ['ok', undefined, undefined, undefined, 4],
       ],
     )
     const [list, reload, toggle] = answers.map(({ error }) => error)

@@ -267,7 +267,7 @@ export const ProblemAnswer = Type.Object({
   title: Type.String(),
   status: Type.Integer(),
   detail: Type.String({ description: 'What is wrong, and what to do' }),
-  instance: Type.Optional(Type.String({ description: 'Path of the request' })),
+  instance: Type.Optional(Type.String({ description: 'Path of the request; over MQTT its topic' })),
   code: Type.Union(problemCodes.map((code) => Type.Literal(code))),
   errors: Type.Optional(
     Type.Array(
