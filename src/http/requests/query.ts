@@ -20,7 +20,10 @@ export function createQueryParser<S extends TObject>(schema: S): (query: ParsedU
       else if (given !== undefined) values[name] = isInteger(property) ? toNumber(given) : given
     }
     const parsed = parse(values)
-    const errors = [...repeated, ...(parsed.ok ? [] : parsed.errors)]
+    // One that is given twice is there, whatever the schema finds without it.
+    const isRepeated = ({ path }: ProblemDetail): boolean => repeated.some((other) => other.path === path)
+    const others = parsed.ok ? [] : parsed.errors.filter((error) => !isRepeated(error))
+    const errors = [...repeated, ...others]
     if (parsed.ok && errors.length === 0) return parsed.value
     const names = [...new Set(errors.map(({ path }) => path.slice(1)))].join(', ')
     throw new Problem('body_invalid', `The address has a bad value for: ${names}.`, { errors })

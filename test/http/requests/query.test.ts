@@ -29,6 +29,13 @@ test('a query is read by its schema, and every bad parameter is named at once', 
   assert.throws(() => parse({ limit: '1', file: ['a', 'b'] }), {
     message: 'The address has a bad value for: file.',
   })
+  const parseRequired = createQueryParser(Type.Object({ file: Type.String(), render: Type.String() }))
+  assert.throws(() => parseRequired({ file: ['a', 'b'] }), {
+    errors: [
+      { path: '/file', message: 'is given more than once' },
+      { path: '/render', message: 'is required' },
+    ],
+  })
   for (const limit of ['', '0', '10', '-1', ' 5', '5.0', '0x5', '99999999999999999999']) {
     assert.throws(
       () => parse({ limit }),
