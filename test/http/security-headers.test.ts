@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { problemType } from '../../src/http/answers/problem-answer.ts'
 import { securityHeaders } from '../../src/base/network/security-headers.ts'
 import { wrongTriesAllowed } from '../../src/base/network/guess-limit.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
@@ -198,8 +199,22 @@ for (const kind of kinds) {
     const closing = rest.some((text) => text.startsWith('Connection:')) ? [] : [end]
     const head =
       kind.bare === true ? kind.head : [`${line} HTTP/1.1`, hostLine, ...closing, ...rightful, ...rest]
-    check(kind.name, await send(at[kind.of ?? 'open'](), head, kind.body), kind)
+    const answer = await send(at[kind.of ?? 'open'](), head, kind.body)
+    check(kind.name, answer, kind)
+    if (answer.headers['content-type'] === problemType) checkProblem(answer, line)
   })
+}
+
+/** RFC 9457; what the parser has refused has no address that could be told. */
+function checkProblem({ status, body }: RawAnswer, line: string): void {
+  assert.deepEqual(
+    ['type', 'title', 'detail', 'code'].map((member) => typeof body[member]),
+    ['string', 'string', 'string', 'string'],
+  )
+  const isParsed = line !== 'hello' && status !== 431
+  const [, address = ''] = line.split(' ')
+  const path = address.replace(/[?].*/, '')
+  assert.deepEqual([body.status, body.instance], [status, isParsed ? path : undefined])
 }
 
 test('the files of the pages and what has not changed carry them, too', async () => {

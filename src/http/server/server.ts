@@ -149,12 +149,13 @@ export function createHttpServer(settings: ServerSettings): Server {
     release(request.socket)
     upgrade(request, socket, head)
   })
-  server.on('checkExpectation', (_request, response: ServerResponse) => {
-    const document = problemDocument(
-      new Problem('body_invalid', 'The only expectation known is 100-continue.'),
-    )
-    response.writeHead(417, { ...securityHeaders, 'Content-Type': problemType, Connection: 'close' })
-    response.end(JSON.stringify({ ...document, status: 417 }))
+  server.on('checkExpectation', ({ url }, response: ServerResponse) => {
+    const problem = new Problem('body_invalid', 'The only expectation known is 100-continue.')
+    const document = problemDocument(problem, url?.split('?', 1)[0])
+    const text = JSON.stringify({ ...document, status: 417 })
+    const headers = { 'Content-Type': problemType, 'Content-Length': Buffer.byteLength(text) }
+    response.writeHead(417, { ...securityHeaders, ...headers, Connection: 'close' })
+    response.end(text)
   })
   server.on('clientError', (error, socket) => {
     // Whoever speaks without encryption could not read the answer.
