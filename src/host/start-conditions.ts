@@ -118,13 +118,28 @@ export function warnOfUnprotectedListeners(
   }
 }
 
+/** Those of a path that are not there, the innermost first. */
+function missingDirectories(path: string): string[] {
+  const parent = dirname(path)
+  return existsSync(path) || parent === path ? [] : [path, ...missingDirectories(parent)]
+}
+
+/** Takes back what a start that came to nothing has made. What somebody has put there since stays, with all that it is in. */
+async function removeEmpty(directories: readonly string[]): Promise<void> {
+  try {
+    for (const directory of directories) await rmdir(directory)
+  } catch (error) {
+    if (systemErrorCode(error) === undefined) throw error
+  }
+}
+
 /** Makes the data directory if need be, and takes it for this process, which writes there by `files` from now on. */
 export async function takeDirectory(
   directory: string,
   system: FileSystem,
   logger: Logger,
 ): Promise<DirectoryLock & Pick<HeldDirectory, 'files' | 'isMoved'>> {
-  const created = existsSync(directory) ? undefined : directory
+  const made = missingDirectories(directory)
   let held: HeldDirectory | undefined
   let lock: DirectoryLock | undefined
   try {
@@ -133,7 +148,7 @@ export async function takeDirectory(
     lock = await lockDirectory(directory)
   } catch (error) {
     await held?.release()
-    if (created !== undefined) await rmdir(created).catch(() => undefined)
+    await removeEmpty(made)
     const code = systemErrorCode(error)
     const advice =
       (await adviceOnLink(directory)) ?? adviceOn[code ?? ''] ?? storageFault(error) ?? rightsMissing
@@ -151,7 +166,10 @@ export async function takeDirectory(
   await warnOfRoot(directory, logger)
   return {
     ...{ files, isMoved },
-    release: (how) => Promise.all([release(), lock.release(how)]).then(() => undefined),
+    async release(how) {
+      await Promise.all([release(), lock.release(how)])
+      if (how?.withFile === true) await removeEmpty(made)
+    },
   }
 }
 

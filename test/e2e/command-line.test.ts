@@ -31,16 +31,16 @@ for (const [setting, others] of [
   ['mqtt-port', ['--http-port', '0']],
 ] as const) {
   test(`a ${setting} in use ends the start with one line and code 1, and nothing on disk`, async (context) => {
-    const directory = join(await temporaryDirectory(context), 'data')
+    const folder = await temporaryDirectory(context)
     const port = await takenPort(context)
-    const flags = ['--data-dir', directory, `--${setting}`, String(port), ...others]
+    const flags = ['--data-dir', join(folder, 'deep', 'data'), `--${setting}`, String(port), ...others]
     const { code, stderr } = await runProgram(flags)
     assert.equal(code, 1)
     assert.match(
       stderr,
       new RegExp(`^lupine: .*${port}.*HOST_${setting.toUpperCase().replace('-', '_')}.*\n$`),
     )
-    assert.deepEqual(await readdir(directory).catch(() => []), [])
+    assert.deepEqual(await readdir(folder), [])
   })
 }
 
