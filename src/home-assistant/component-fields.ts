@@ -48,7 +48,9 @@ const onOff: FieldsOf = (exposure, topics) => ({
 
 const number: FieldsOf = (exposure, topics) => {
   const { min, max, step, unit, deviceClass } = exposure
-  const [least, most] = [min ?? -widestNumber, max ?? widestNumber]
+  // Beyond the one bound that is said there has to be room, too.
+  const widest = Math.min(Math.max(widestNumber, 2 * Math.abs(min ?? max ?? 0)), Number.MAX_VALUE)
+  const [least, most] = [min ?? -widest, max ?? widest]
   return {
     ...feature(exposure, topics, 'value', simple, template.value),
     ...(least < most ? { min: least, max: most } : { min: -widestNumber, max: widestNumber }),

@@ -285,6 +285,29 @@ const expected: [exposure: Exposure, fields: JsonObject][] = [
       mode: 'box',
     },
   ],
+  // A value of it would be out of any bounds that end before it.
+  [
+    complete('number', { min: 2_000_000 }),
+    {
+      command_topic: `${at}/value/set`,
+      state_topic: at,
+      value_template: value('value'),
+      min: 2_000_000,
+      max: 4_000_000,
+      mode: 'box',
+    },
+  ],
+  [
+    complete('number', { max: -1_000_000 }),
+    {
+      command_topic: `${at}/value/set`,
+      state_topic: at,
+      value_template: value('value'),
+      min: -2_000_000,
+      max: -1_000_000,
+      mode: 'box',
+    },
+  ],
   [
     complete('select', { options: ['a', 'b'] }),
     {
