@@ -3,7 +3,7 @@ import { approximateSize } from '../base/text/json-size.ts'
 import type { Json, JsonObject } from '../base/text/json.ts'
 import { createTopics, discoveryNode } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
-import type { ExposedDevice } from '../schema/plugin/exposure.ts'
+import type { ExposedDevice, Exposure } from '../schema/plugin/exposure.ts'
 import type { ExposureView } from '../lifecycle/lifecycle.ts'
 import { componentFields } from './component-fields.ts'
 import { fields } from './feature-fields.ts'
@@ -97,6 +97,14 @@ function componentKey(id: string): string {
   return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${fingerprint}`
 }
 
+/** Without what is an empty text: Home Assistant shows no entity with such an icon or class. */
+function withoutEmpty({ icon, deviceClass, area, ...exposure }: Exposure): Exposure {
+  const said = Object.entries({ icon, deviceClass, area }).filter(
+    ([, text]) => text !== undefined && text !== '',
+  )
+  return { ...exposure, ...Object.fromEntries(said) }
+}
+
 /** Home Assistant refuses an icon without a set; nearly all are Material Design's. */
 function iconName(icon: string): string {
   return icon.includes(':') ? icon : `mdi:${icon}`
@@ -149,9 +157,10 @@ function deviceOf(
 export function discoveryOf(
   context: DiscoveryContext,
   plugin: DiscoveredPlugin,
-  exposures: readonly ExposureView[],
+  views: readonly ExposureView[],
   bridged: ReadonlySet<string> = new Set(),
 ): Discovery {
+  const exposures = views.map((view) => ({ ...view, exposure: withoutEmpty(view.exposure) }))
   const topics = createTopics(context.root)
   const node = discoveryNode(context.hostId, plugin)
   const availability = [

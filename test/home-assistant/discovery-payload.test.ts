@@ -102,6 +102,12 @@ test('The check finds what Home Assistant would not take', () => {
   ])
 })
 
+test('An option that is an empty text says nothing: Home Assistant takes no entity with an empty icon or class', () => {
+  const empty = { icon: '', deviceClass: '', area: '' }
+  for (const component of exposedComponents)
+    assert.deepEqual(discover({ it: complete(component, empty) }), discover({ it: complete(component) }))
+})
+
 test('A humidifier has bounds and a class that Home Assistant takes', () => {
   const fieldsOf = (more: object): unknown[] => {
     const { cmps } = discover({ one: complete('humidifier', more) }) as { cmps: { one: JsonObject } }
