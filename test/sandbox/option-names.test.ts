@@ -99,6 +99,23 @@ test('an option that is left out because of its value is told once, with what it
   )
 })
 
+test('of a table that has other values than it must nobody is told that it must be a table, not a table', async () => {
+  await withPlugin(
+    pluginSource(
+      `plugin:poller("p", { retry = { maxAttempts = 0 }, onTick = function() end }) print("done")`,
+    ),
+    async ({ recorder }) => {
+      await recorder.logged('done')
+      assert.deepEqual(
+        recorder.logs().filter((line) => line.startsWith('warn')),
+        [
+          'warn plugin:poller: the option retry must be a table such as { maxAttempts = 3, backoff = 1000 }: it is ignored',
+        ],
+      )
+    },
+  )
+})
+
 test('an option as the plugin API permits it is told of by nobody', async () => {
   await withPlugin(
     pluginSource(`

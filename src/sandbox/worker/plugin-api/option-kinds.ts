@@ -92,7 +92,9 @@ export function optionComplaint(kind: OptionKind, value: LuaValue): string {
   const text = typeof value === 'number' ? String(value) : quoted(optionalText(value) ?? '')
   const told = isText(value) ? text : `a ${typeName(value)}`
   const consequence = counts === undefined ? 'it is ignored' : `it counts as ${counts}`
-  return `${must}${lacks === true ? '' : `, not ${told}`}: ${consequence}`
+  // It is a table, but not such a one.
+  const isClear = lacks === true || (kind === 'retry' && isTable(value))
+  return `${must}${isClear ? '' : `, not ${told}`}: ${consequence}`
 }
 
 /** Not what people write for false, which Lua takes for true. */
