@@ -16,7 +16,7 @@ import { parseHttpAddress } from '../http/http-address.ts'
 import type { DiscoveryMemory } from './discovery-link.ts'
 import type { LinkContext } from './link.ts'
 import { openTcp } from './tcp-link.ts'
-import { openUdp } from './udp-link.ts'
+import { groupsFault, openUdp } from './udp-link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 
 /** What a plugin may connect to: each answers why not, in a sentence, or undefined. */
@@ -131,7 +131,7 @@ function udp(target: UdpTarget, context: LinkContext, allowed: ConnectionAllowan
   return {
     shownTarget: target.port === undefined ? 'udp' : `udp port ${target.port}`,
     reconnect: target.reconnect,
-    refusal: undefined,
+    refusal: groupsFault(target.groups),
     addressed(name, _session, foreignCaller) {
       const peer = peerOf(name)
       return peer !== undefined && allowed.connect(peer.host, peer.port, foreignCaller) === undefined

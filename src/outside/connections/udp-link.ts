@@ -14,6 +14,18 @@ const tellAgain = 60_000
 /** Milliseconds until the groups are joined on networks that have come meanwhile. */
 const joinAgain = 10_000
 
+const isMulticast = (address: string): boolean =>
+  isIPv6(address) ? /^ff/i.test(address) : isIPv4(address) && /^2(2[4-9]|3\d)\./.test(address)
+
+/** What is wrong with groups that no socket can ever join, in a sentence. */
+export function groupsFault(groups: readonly string[]): string | undefined {
+  const wrong = groups.find((group) => !isMulticast(group))
+  if (wrong !== undefined)
+    return `${wrong} is no multicast group; those are addresses from 224.0.0.0 to 239.255.255.255, or that begin with ff`
+  const isMixed = groups.some(isIPv4) && groups.some(isIPv6)
+  return isMixed ? 'the groups of a socket are of IPv4, or of IPv6; make one socket for each' : undefined
+}
+
 /** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
 export function openUdp(
   target: UdpTarget,

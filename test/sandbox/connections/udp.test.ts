@@ -135,6 +135,41 @@ test('§15 a socket joins its groups again on a network that has come, or come b
   )
 })
 
+test('§15 groups that no socket can join are told once, later, and not tried again', async () => {
+  const lines = await printedBy(
+    pluginSource(`
+      local open = 5
+      local function try(...)
+        local groups, told = { ... }, false
+        plugin:udpSocket({ multicast = #groups == 1 and groups[1] or groups }):onClose(function(reason)
+          print(groups[1], told, reason)
+          told = true
+          open = open - 1
+          if open == 0 then print("done") end
+        end)
+      end
+      plugin:onInit(function()
+        try("1.2.3.4")
+        try("239.1.2.3", "240.0.0.1")
+        try("everybody.example")
+        try("fe80::1")
+        try("224.0.0.251", "ff02::fb")
+        print("begun")
+      end)
+    `),
+  )
+  assert.equal(lines[0], 'begun')
+  const none =
+    'is no multicast group; those are addresses from 224.0.0.0 to 239.255.255.255, or that begin with ff'
+  assert.deepEqual(lines.slice(1).sort(), [
+    `1.2.3.4\tfalse\t1.2.3.4 ${none}`,
+    '224.0.0.251\tfalse\tthe groups of a socket are of IPv4, or of IPv6; make one socket for each',
+    `239.1.2.3\tfalse\t240.0.0.1 ${none}`,
+    `everybody.example\tfalse\teverybody.example ${none}`,
+    `fe80::1\tfalse\tfe80::1 ${none}`,
+  ])
+})
+
 test('§15 who sends to a broadcast address without the option is told that it is missing', async () => {
   await withOutside(
     pluginSource(`
