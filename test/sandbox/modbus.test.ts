@@ -198,6 +198,9 @@ test('§11 options that make no sense are told to the callback, later', async ()
     '{ host = "x", addr = 1, fc = 99 }',
     '{ host = "x", addr = 1, fc = 6, value = "many" }',
     '{ host = "x", addr = 1, fc = 16, values = {} }',
+    '{ host = "x", addr = 1, fc = 5 }',
+    '{ host = "x", addr = 1, fc = 6 }',
+    '{ host = "x", addr = 1, fc = 6, values = { 1, 2 } }',
   ]
   const lines = await printedBy(
     pluginSource(
@@ -229,6 +232,7 @@ test('§11 options that make no sense are told to the callback, later', async ()
       'fc must be one of 1, 2, 3, 4, 5, 6, 15, 16',
       'a register takes a whole number from -32768 to 65535, not a string',
       'values must be an array of 1 to 123',
+      ...Array<string>(3).fill('value must be what to write'),
     ],
   )
 })

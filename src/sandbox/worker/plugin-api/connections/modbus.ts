@@ -150,7 +150,7 @@ function single(options: LuaTable): LuaValue {
 function several(options: LuaTable, most: number): LuaValue[] {
   const values = options.get('values')
   if (!isTable(values) || values.length < 1 || values.length > most)
-    throw new Error(`values must be an array of 1 to ${most}`)
+    throw new Error(most === 1 ? 'value must be what to write' : `values must be an array of 1 to ${most}`)
   return listOf(values)
 }
 
