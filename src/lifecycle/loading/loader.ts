@@ -12,7 +12,7 @@ import { manifestFile, withWarnings } from '../../schema/manifest/manifest.ts'
 import { labelAndPath } from '../../schema/manifest/setting-label.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
-import { normaliseFields } from '../manifests/fields.ts'
+import { normaliseFields, unusableDefaults } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { apartMessage, dependenciesApart } from './dependencies-apart.ts'
@@ -74,7 +74,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     tellChanged(changedFiles(id, installed))
     requireHost(identifier, manifest.minHostVersion, context.hostVersion)
     const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
-    const mistakes = [...(manifest.warnings ?? []), ...misnamed]
+    const mistakes = [...(manifest.warnings ?? []), ...unusableDefaults(manifest), ...misnamed]
     manifests.set(id, withWarnings(manifest, mistakes))
     for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))

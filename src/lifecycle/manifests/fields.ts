@@ -1,8 +1,11 @@
 import { isSecretName } from '../../base/log/secret-names.ts'
+import type { ProblemDetail } from '../../base/problem.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../schema/manifest/field-definition.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
-import { converted, defaultOf } from './field-values.ts'
+import { escapePointer } from '../../schema/parsing/json-pointer.ts'
+import { firstErrors } from '../../schema/parsing/error-room.ts'
+import { converted, defaultOf, typeWords } from './field-values.ts'
 
 /**
  * `configSchema` and `config` as one list, in the order of the form. Where both describe a key, they are
@@ -53,4 +56,36 @@ function normaliseField(key: string, definition: ConfigDefinition): Field {
     showIf: definition.showIf ?? null,
     lines: isList ? (definition.lines ?? null) : null,
   }
+}
+
+/** The defaults that count as none, as they cannot be brought to the type of their field: each by its place in the manifest. */
+export function unusableDefaults(manifest: Pick<Manifest, 'configSchema' | 'config'>): ProblemDetail[] {
+  const { configSchema = [], config = {} } = manifest
+  const listed = new Map(configSchema.map(({ key, ...entry }, index) => [key, { entry, index }]))
+  const defined = new Map(Object.entries(config))
+  const keys = new Set([...listed.keys(), ...defined.keys()])
+  return firstErrors(
+    [...keys].flatMap((key) => {
+      const [{ entry = {}, index = 0 } = {}, definition = {}] = [listed.get(key), defined.get(key)]
+      return unusableIn({ ...entry, ...definition }, (member) =>
+        definition[member] === undefined ? `/configSchema/${index}` : `/config/${escapePointer(key)}`,
+      )
+    }),
+  )
+}
+
+/** `placeOf`: where a member of the definition stands. */
+function unusableIn(
+  definition: ConfigDefinition,
+  placeOf: (member: 'default' | 'items' | 'fields') => string,
+): ProblemDetail[] {
+  const { default: given = null, items, fields = [] } = definition
+  const isSaid = given !== null && !(typeof given === 'string' && given.trim() === '')
+  const field = normaliseField('', definition)
+  const message = `must be ${typeWords(field.type)}; it is left out`
+  return [
+    ...(isSaid && field.default === null ? [{ path: `${placeOf('default')}/default`, message }] : []),
+    ...(items === undefined ? [] : unusableIn(items, () => `${placeOf('items')}/items`)),
+    ...fields.flatMap((column, index) => unusableIn(column, () => `${placeOf('fields')}/fields/${index}`)),
+  ]
 }

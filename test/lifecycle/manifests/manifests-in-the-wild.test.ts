@@ -37,6 +37,32 @@ const wild: { id: string; version?: string; manifest: Record<string, unknown>; t
     told: ['/exports/objects', '/exports/sensors/0/id', '/exports/sensors/1/unit', '/exports/controls'],
   },
   {
+    id: 'defaulting',
+    manifest: {
+      configSchema: [
+        { key: 'count', type: 'number', default: 'many' },
+        { key: 'blank', type: 'boolean', default: ' ' },
+        { key: 'both', type: 'string', default: '5' },
+        { key: 'rows', type: 'list', items: { type: 'integer', default: '1.5' }, default: '[1, 2]' },
+        { key: 'table', type: 'list', fields: [{ key: 'on', type: 'boolean', default: 'perhaps' }] },
+        { key: 'list', type: 'list', items: { type: 'string' }, default: 'none' },
+      ],
+      config: {
+        both: { type: 'number', default: {} },
+        'a/b': { type: 'boolean', default: 2 },
+        list: { label: 'List' },
+      },
+    },
+    told: [
+      '/configSchema/0/default',
+      '/config/both/default',
+      '/configSchema/3/items/default',
+      '/configSchema/4/fields/0/default',
+      '/configSchema/5/default',
+      '/config/a~1b/default',
+    ],
+  },
+  {
     id: 'depending',
     manifest: {
       dependencies: ['http', 5, '@Fixtures/x', 'bare', { id: '@fixtures/nowhere', optional: true }],
