@@ -1,4 +1,6 @@
+import { validateHeaderName, validateHeaderValue } from 'node:http'
 import type { Dispatcher } from 'undici'
+import { quoted } from '../../base/text/cut-text.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAnswer, HttpRequest } from '../../schema/outside/outside.ts'
@@ -89,6 +91,7 @@ export function createAnswerOpener({
   /** Headers of one hop, flat; what the plugin gave wins over what is generated. */
   function headersOf(hop: Hop, wire: HttpAddress, cookie: string | undefined): string[] {
     const given = hop.headers.filter(([name, value]) => !isGeneratedHeader(name, value))
+    for (const [name, value] of given) requireHeader(name, value)
     const names = new Set(given.map(([name]) => name.toLowerCase()))
     const generated: Record<string, string | undefined> = {
       'user-agent': `lupine/${hostVersion}`,
@@ -223,6 +226,18 @@ export function createAnswerOpener({
 
 export const tooManyInterim = (host: string): string =>
   `${host} has sent more than ${interimLimit} interim answers (1xx)`
+
+/** Its value is not told: it may be a secret. */
+function requireHeader(name: string, value: string): void {
+  let part = 'name'
+  try {
+    validateHeaderName(name)
+    part = 'value'
+    validateHeaderValue(name, value)
+  } catch {
+    throw failed(`the header ${quoted(name)} has a ${part} with characters that HTTP does not allow there`)
+  }
+}
 
 function failed(message: string): HttpFailure {
   return new HttpFailure({ code: 'network', message }, { refused: true })

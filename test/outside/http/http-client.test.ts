@@ -85,6 +85,31 @@ test('the address goes over the wire as it was written', async () => {
   })
 })
 
+test('a header that HTTP does not allow is named, and nothing is sent', async () => {
+  await stage(ok, async ({ server, ask }) => {
+    const told = []
+    for (const [name, value] of [
+      ['X Key', 'v'],
+      ['', 'v'],
+      ['X-Key', 'one\r\nHost: two'],
+      ['X-Key', '5 €'],
+    ] as const)
+      told.push((await ask('/', { headers: [[name, value]] })).error)
+    const wrong = (name: string, part: string) => ({
+      code: 'network',
+      message: `the header "${name}" has a ${part} with characters that HTTP does not allow there`,
+    })
+    assert.deepEqual(told, [
+      wrong('X Key', 'name'),
+      wrong('', 'name'),
+      wrong('X-Key', 'value'),
+      wrong('X-Key', 'value'),
+    ])
+    assert.deepEqual(server.seen, [])
+    assert.equal((await ask('/', { headers: [['X-Key', 'ä\tb']] })).status, 200)
+  })
+})
+
 test('every method is sent, with its body and without', async () => {
   await stage(ok, async ({ server, ask }) => {
     const body = Buffer.from('payload')
