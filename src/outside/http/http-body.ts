@@ -37,7 +37,7 @@ export async function readBody(chunks: AsyncIterable<Uint8Array>, limit: number)
 
 function tooLarge(limit: number): BodyError {
   const mebibytes = limit / 1024 / 1024
-  const shown = Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${limit} bytes`
+  const shown = limit > 0 && Number.isInteger(mebibytes) ? `${mebibytes} MiB` : `${limit} bytes`
   return new BodyError(`the body is larger than ${shown}`, 'too_large')
 }
 

@@ -330,6 +330,7 @@ test('a body may have 5 MiB and not a byte more, packed or not', async () => {
         message: 'the body is larger than 5 MiB',
       })
     }
+    assert.equal((await ask('/fits', { maxBody: 0 })).error?.message, 'the body is larger than 0 bytes')
   })
 })
 
