@@ -85,6 +85,10 @@ test('an index says of itself what it likes, as long as it has a name and a name
   const { index } = read({ author: { name: 'Ada' }, description: null, url: 5, updated: null })
   assert.deepEqual(index, { version: 1, name: 'Mine', namespace: 'mine', author: 'Ada', plugins: [] })
   assert.throws(() => read({ namespace: null }), /is not an index: \/namespace is required/)
+  assert.throws(
+    () => read({ namespace: 'My Plugins' }),
+    /is not an index: \/namespace must be 1 to 64 of a-z, 0-9, \., _ and -, beginning with a letter or digit, without --$/,
+  )
 })
 
 test('an index of nothing but mistakes hides no good entry, and is not told of without end', () => {
