@@ -8,8 +8,8 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
 import { discoveryOf, removalOf, viaFirst } from './discovery-payload.ts'
-import { createPublishedDevices, keyOf } from './published-devices.ts'
-import { readDevice } from './read-device.ts'
+import { createPublishedDevices, keyOf, readPublished } from './published-devices.ts'
+import { readDeviceAddress } from './read-device.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -206,32 +206,44 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
   }
 
-  /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
-  function onRetained({ topic, payload, retained }: BusMessage): void {
-    // What plugins and clients say there meanwhile is no matter of a host by itself, and may have megabytes to read.
-    if (responsibility === undefined && !retained) return
+  function onMessage({ topic, payload, retained }: BusMessage): void {
+    if (closed) return
     if (responsibility !== undefined) published.forgetForeign(topic)
-    const before = closed ? undefined : readDevice(payload, hostId)
-    if (before === undefined) return
-    const { device, platforms } = before
-    const text = Buffer.from(payload).toString()
-    const entry = { plugin: before.plugin, device, topic, text, platforms }
-    if (!speaksFor(before.plugin)) {
-      published.keepForeign(entry)
-      // What comes just now may be of a plugin whose installation this host has not heard of.
-      if (retained) clearLeftovers()
+    if (retained) onRetained(topic, payload)
+    else if (responsibility !== undefined) onPublished(topic, payload)
+  }
+
+  /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
+  function onRetained(topic: string, payload: Uint8Array): void {
+    const entry = readPublished(topic, payload, hostId)
+    if (entry === undefined) return
+    const { device, text } = entry
+    if (!speaksFor(entry.plugin)) {
+      published.keepForeign({ plugin: entry.plugin, device, topic, read: () => entry })
+      clearLeftovers()
       return
     }
-    if (!retained) return
-    const plugin = installed(before.plugin)
+    const plugin = installed(entry.plugin)
     if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, device) !== topic) {
       publish(topic, '')
       return
     }
     // It may have been on its way while it was replaced.
-    if (published.get(keyOf(before))?.text === text) return
+    if (published.get(keyOf(entry))?.text === text) return
     published.keep(entry)
     if (reconciled) reconcile(plugin.id)
+  }
+
+  /**
+   * What another host says, or a plugin or a client, which may have megabytes: it is read when this host takes the plugin over.
+   * It may be of a plugin whose installation this host has not heard of, so nothing is cleared for it.
+   */
+  function onPublished(topic: string, payload: Uint8Array): void {
+    const address = readDeviceAddress(payload, hostId)
+    if (address === undefined || speaksFor(address.plugin)) return
+    // Of its own, and not of all that came in the same packet.
+    const bytes = new Uint8Array(payload)
+    published.keepForeign({ ...address, topic, read: () => readPublished(topic, bytes, hostId) })
   }
 
   async function startAll(): Promise<void> {
@@ -240,7 +252,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     cleanUps.push(bus.onReconnect(() => void republish()))
     // What is retained is looked at first: it need not be said again, and what is gone of it must be told.
     subscriptions.push(await bus.subscribe(`${prefix}/status`, births.take))
-    subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onRetained))
+    subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onMessage))
     reconciled = true
     for (const { id } of lifecycle.list()) reconcile(id)
   }

@@ -1,4 +1,5 @@
 import type { DeviceAddress, Discovery } from './discovery-payload.ts'
+import { readDevice } from './read-device.ts'
 
 /** A discovery message that stands on the broker. */
 export interface PublishedDevice extends DeviceAddress {
@@ -7,6 +8,13 @@ export interface PublishedDevice extends DeviceAddress {
   platforms: Discovery['platforms']
   /** What it was made of; undefined for what was found retained. */
   sources?: readonly unknown[]
+}
+
+/** One that another host of the fleet has published. */
+export interface ForeignDevice extends DeviceAddress {
+  topic: string
+  /** What is to be known of it before this host publishes there; undefined: it is none after all. */
+  read(): PublishedDevice | undefined
 }
 
 /** What is known to stand on the broker, of this host and of others. */
@@ -19,10 +27,10 @@ export interface PublishedDevices {
   all(): Iterable<PublishedDevice>
   /** As they are now, by key. */
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
-  keepForeign(entry: PublishedDevice): void
+  keepForeign(entry: ForeignDevice): void
   forgetForeign(topic: string): void
   /** What others have published, as it is now. */
-  foreigners(): PublishedDevice[]
+  foreigners(): ForeignDevice[]
   /** What others have published of the plugin is this host's from now on. */
   takeOver(plugin: string): void
   /** What this host has published of the plugin is another one's from now on. */
@@ -35,7 +43,7 @@ export function createPublishedDevices(): PublishedDevices {
   /** The keys of those, by topic. */
   const keyOfTopic = new Map<string, string>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
-  const foreign = new Map<string, PublishedDevice>()
+  const foreign = new Map<string, ForeignDevice>()
 
   function keep(entry: PublishedDevice): void {
     const key = keyOf(entry)
@@ -64,14 +72,16 @@ export function createPublishedDevices(): PublishedDevices {
       for (const [topic, entry] of foreign) {
         if (entry.plugin !== plugin) continue
         foreign.delete(topic)
-        keep(entry)
+        const found = entry.read()
+        if (found !== undefined && keyOf(found) === keyOf(entry)) keep(found)
       }
     },
     handOver(plugin) {
       for (const [key, entry] of published) {
         if (entry.plugin !== plugin) continue
         forget(key)
-        foreign.set(entry.topic, entry)
+        const { device, topic } = entry
+        foreign.set(topic, { plugin, device, topic, read: () => entry })
       }
     },
   }
@@ -80,3 +90,15 @@ export function createPublishedDevices(): PublishedDevices {
 /** Key of a device: its plugin, or plugin and device. */
 export const keyOf = ({ plugin, device }: DeviceAddress): string =>
   device === undefined ? plugin : `${plugin}/${device}`
+
+/** The device that a message on this topic announces, if it is one of this host's, or this fleet's. */
+export function readPublished(
+  topic: string,
+  payload: Uint8Array,
+  hostId: string,
+): PublishedDevice | undefined {
+  const found = readDevice(payload, hostId)
+  if (found === undefined) return undefined
+  const { plugin, device, platforms } = found
+  return { plugin, device, topic, text: Buffer.from(payload).toString(), platforms }
+}

@@ -8,6 +8,19 @@ export interface FoundDevice extends DeviceAddress, Pick<Discovery, 'platforms'>
   availability: readonly string[]
 }
 
+/** Bytes in which the identifier of a device ends at the latest. */
+const beginningLength = 1_024
+
+/**
+ * Whose device a message says that it is about, by its first bytes alone, as hosts write them; undefined for what does not
+ * begin like one of this fleet's.
+ */
+export function readDeviceAddress(payload: Uint8Array, hostId: string): DeviceAddress | undefined {
+  const beginning = new TextDecoder().decode(payload.subarray(0, beginningLength))
+  const [, identifier] = /^\{"dev":\{"ids":\["([^"\\]*)"/.exec(beginning) ?? []
+  return identifier === undefined ? undefined : readDeviceIdentifier(hostId, identifier)
+}
+
 /** The device, if it is one of this host's by what is in the message; its topic alone would not tell hosts apart. */
 export function readDevice(payload: Uint8Array, hostId: string): FoundDevice | undefined {
   const parsed = payload.length === 0 ? undefined : parseJsonText(payload)

@@ -248,7 +248,7 @@ test('A start clears the devices of this host that belong to nothing, and no one
   )
 })
 
-test('What is said on topics of devices meanwhile is read only where other hosts may have said it', async (t) => {
+test('What is said on topics of devices meanwhile is not read, by a host of a fleet neither: others may say megabytes', async (t) => {
   const bus = await startBus(t)
   let read = 0
   /** The same bytes, of which it is counted how often somebody looks at them. */
@@ -269,19 +269,47 @@ test('What is said on topics of devices meanwhile is read only where other hosts
           )
         : bus.subscribe(filter, listener, options)) satisfies Bus['subscribe'],
   })
-  const say = () =>
-    bus.publish('homeassistant/device/other/config', '{"dev":{"ids":["x"]},"cmps":{}}', { retain: true })
+  const say = (plugin: string) =>
+    bus.publish(
+      'homeassistant/device/other/config',
+      `{"dev":{"ids":["lupine_home_${plugin}"]},"cmps":{"${'x'.repeat(100_000)}":{"p":"light"}}}`,
+      { retain: true },
+    )
   const alone = await stage(t, {}, counting)
   await alone.homeAssistant.start()
-  await say()
+  await say(lamp)
   await alone.published()
   assert.equal(read, 0)
-  const responsibility = { owns: () => true, isCoordinator: () => true }
+  const responsibility = { owns: () => false, isCoordinator: () => false }
   const other = await stage(t, {}, counting, { responsibility })
   await other.homeAssistant.start()
-  await say()
   await other.published()
-  assert.ok(read > 0)
+  assert.ok(read > 0, 'what was retained before is read')
+  read = 0
+  await say(lamp)
+  await other.published()
+  assert.equal(read, 0)
+})
+
+test('What another host of the fleet announces while this one is there is known when the plugin comes here', async (t) => {
+  const bus = await startBus(t)
+  const plugins = { [lamp]: exposing({ a: sensor, b: light }) }
+  const isCoordinator = (): boolean => false
+  let isOwned = false
+  const responsibility = { owns: () => isOwned, isCoordinator }
+  const { homeAssistant, published, become } = await stage(t, plugins, bus, { responsibility })
+  await homeAssistant.start()
+  const former = await stage(t, plugins, bus, { responsibility: { owns: () => true, isCoordinator } })
+  await former.homeAssistant.start()
+  assert.deepEqual(await published(), [[topic, 'a:sensor b:light']])
+  await former.homeAssistant.close()
+  isOwned = true
+  become(lamp, 'running', { a: sensor })
+  await Promise.resolve()
+  assert.deepEqual((await published()).slice(1), [
+    [topic, 'a:sensor b:light!'],
+    [topic, 'a:sensor'],
+  ])
 })
 
 test('After a restart what is gone meanwhile is taken away by name', async (t) => {
