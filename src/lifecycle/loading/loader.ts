@@ -111,7 +111,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const read = readAtStart.get(id)
     const isMatched = readAtStart.delete(id)
     if (read !== undefined && isOfJournal(context, id, read)) return read
-    return isMatched ? undefined : (await matchFilesToJournal(context, id, ahead)).installed
+    return isMatched ? undefined : (await matchFilesToJournal(context, id, { ahead })).installed
   }
 
   /** What is there instead of them: edited by hand, or fetched again. */

@@ -15,6 +15,12 @@ export interface MatchedFiles {
 /** Files of a plugin that is to be loaded, read while something else is waited for; undefined when they cannot be read. */
 export type FilesAhead = Promise<InstalledFiles | undefined>
 
+export interface MatchOptions {
+  ahead?: FilesAhead | undefined
+  /** Another host of the fleet may have changed the plugin: other files are nothing to be warned of. */
+  mirrored?: boolean
+}
+
 export function readAhead({ directory }: LifecycleContext, id: string): FilesAhead {
   return directory.read(identifierOf(id)).catch(() => undefined)
 }
@@ -32,11 +38,11 @@ export function isOfJournal(context: LifecycleContext, id: string, { integrity }
 export async function matchFilesToJournal(
   context: LifecycleContext,
   id: string,
-  ahead?: FilesAhead,
+  options: MatchOptions = {},
 ): Promise<MatchedFiles> {
   // Until it is through.
   context.unmatched.add(id)
-  const matched = await match(context, id, ahead)
+  const matched = await match(context, id, options)
   context.unmatched.delete(id)
   return matched
 }
@@ -44,7 +50,7 @@ export async function matchFilesToJournal(
 async function match(
   context: LifecycleContext,
   id: string,
-  ahead: FilesAhead | undefined,
+  { ahead, mirrored = false }: MatchOptions,
 ): Promise<MatchedFiles> {
   const { directory, effects, manifests } = context
   const identifier = identifierOf(id)
@@ -72,6 +78,7 @@ async function match(
     return { matches: present !== undefined }
   }
   await directory.restore(identifier, release)
-  effects.say(id, 'warn', `Its files were other ones; they are those of version ${release.version} again`)
+  if (!mirrored)
+    effects.say(id, 'warn', `Its files were other ones; they are those of version ${release.version} again`)
   return { matches: false }
 }

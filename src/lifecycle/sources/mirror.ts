@@ -13,7 +13,7 @@ export async function mirrorFiles(context: LifecycleContext, id: string): Promis
   if (sharedFiles === undefined) return
   const identifier = identifierOf(id)
   const { integrity, kept } = snapshotOfPlugin(context, id).context
-  await matchFilesToJournal(context, id)
+  await matchFilesToJournal(context, id, { mirrored: true })
   const present = await readAhead(context, id)
   if (Object.keys(integrity).length > 0 && (present === undefined || !isOfJournal(context, id, present)))
     await directory.place(identifier, await sharedFiles.fetch(id, integrity))

@@ -85,3 +85,26 @@ test('a host that could not have the files of a plugin of another one gets them 
   await until('b to know it', async () => description() === 'The first one')
   assert.equal(told(), 1)
 })
+
+test('a host follows an update and a rollback on another one without a warning of other files', async (t) => {
+  const version = (number: string) => ({ ...one, version: number, manifest: { description: number } })
+  const stage = await startFleetStage(t, [version('1.0.0')])
+  const a = await stage.start('a')
+  await install(a, id)
+  const logger = createRecordingLogger()
+  const b = await stage.start('b', { logger })
+  /** What the manifest says that b itself has. */
+  const follows = (number: string) =>
+    until(`b to have ${number}`, async () => b.host.lifecycle.get(id).description === number)
+  await follows('1.0.0')
+  await stage.publish([version('2.0.0')])
+  await a.request('POST', '/api/plugins/one/update', { body: {} })
+  await follows('2.0.0')
+  const { body: back } = await a.request('POST', '/api/plugins/one/rollback', { body: {} })
+  assert.deepEqual([back.version, back.host], ['1.0.0', 'a'])
+  await follows('1.0.0')
+  assert.deepEqual(
+    logger.lines.filter(({ fields, level }) => fields?.plugin === id && level !== 'debug'),
+    [],
+  )
+})

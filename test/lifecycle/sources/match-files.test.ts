@@ -67,7 +67,7 @@ test('files that are those of the journal are read once, and handed on with thei
 
 test('files that were read ahead are not read again', async (context) => {
   const { lifecycle, asked } = await stage(context)
-  const { installed } = await matchFilesToJournal(lifecycle, id, readAhead(lifecycle, id))
+  const { installed } = await matchFilesToJournal(lifecycle, id, { ahead: readAhead(lifecycle, id) })
   assert.equal(textOf(installed?.files['init.lua']), files['init.lua'])
   assert.deepEqual(asked.sort(), ['read', 'settle'])
 })
@@ -78,7 +78,7 @@ test('what was read ahead of an update is not taken for the files of the journal
   await ahead
   await edit('-- of the update')
   await name()
-  assert.deepEqual(await matchFilesToJournal(lifecycle, id, ahead), { matches: true })
+  assert.deepEqual(await matchFilesToJournal(lifecycle, id, { ahead }), { matches: true })
 })
 
 test('files that somebody has edited are no other version, and are not handed on as those of the journal', async (context) => {
