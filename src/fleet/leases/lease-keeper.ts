@@ -16,7 +16,7 @@ import {
   type LeaseState,
   mayAct,
 } from './state.ts'
-import { logOtherHost, logOver } from './session-log.ts'
+import { logOtherHost, logOver, logRenewed } from './session-log.ts'
 import { leaseStep } from './step.ts'
 import type { LeaseTiming } from './timing.ts'
 
@@ -114,10 +114,14 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     if (isDone) return
     const before = state
     const { hosts, leases } = before
-    const [next, effects] = leaseStep(state, event, elapsed.elapsed())
+    const now = elapsed.elapsed()
+    const [next, effects] = leaseStep(state, event, now)
     state = next
     for (const effect of effects) perform(effect, before)
-    if (event.type === 'hostSeen') logOtherHost(logger, before, next, event.host)
+    if (event.type === 'hostSeen') {
+      logOtherHost(logger, before, next, event.host)
+      logRenewed(logger, before, next, now)
+    }
     if (hosts !== next.hosts || leases !== next.leases) actions.changed?.()
     if (state.isLeaving && state.own === null) withdrawn()
   }

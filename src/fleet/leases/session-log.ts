@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log/log.ts'
-import type { LeaseState } from './state.ts'
+import { isFresh, type LeaseState } from './state.ts'
 
 /** What the log says of sessions: who reads it later finds when hosts came and went, and why plugins moved. */
 
@@ -16,6 +16,19 @@ export function logOtherHost(logger: Logger, before: LeaseState, after: LeaseSta
     })
   } else if (is.record === null) logger.info('A host of the fleet has left', { host })
   if (is.record !== null) logger.info('A host of the fleet is there', { host })
+}
+
+/** The own session goes on after a time without a renewal for which its plugins were stopped. */
+export function logRenewed(logger: Logger, before: LeaseState, after: LeaseState, now: number): void {
+  const { own, held } = before
+  if (own === null || own.validFrom === null || own.session !== after.own?.session) return
+  if (isFresh(before, now) || !isFresh(after, now)) return
+  if (![...held.values()].some(({ phase }) => phase === 'stopping' || phase === 'stopped')) return
+  logger.warn(
+    'The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
+      "fleet's store could not be reached, or this machine was asleep",
+    { session: own.session, silentSeconds: Math.round((now - own.validFrom) / 1_000) },
+  )
 }
 
 /** The own session is over, and the host is not to end. */

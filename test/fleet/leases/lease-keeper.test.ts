@@ -3,6 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { createElapsedClock } from '../../../src/base/time/elapsed-clock.ts'
 import { leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
 import { leaseTiming } from '../../../src/fleet/leases/timing.ts'
 import { connectTo, startNatsServer, startStore } from '../../helpers/nats-server.ts'
@@ -232,6 +233,30 @@ test('a session outlives a restart of the store', async (context) => {
   await until('a renewal', async () => (keeper.state.own?.revision ?? 0) > revision)
   assert.deepEqual(done.slice(1), ['start @a/p 1'])
   assert.equal(keeper.mayAct('@a/p', 1), true)
+})
+
+test('a host that slept for less than its session lasts says why its plugins were stopped and started', async (context) => {
+  const logger = createRecordingLogger()
+  const { elapsed } = createElapsedClock()
+  let slept = 0
+  const { keeper, done, running } = await openKeptHost(context, stage.url(), stage.newFleet(), 'h1', {
+    ...{ wanted: plugins('@a/p'), logger },
+    elapsed: { elapsed: () => elapsed() + slept },
+    timing: { ...leaseTiming, sessionLength: 600_000, takeOverAfter: 700_000 },
+  })
+  await until('the plugin', async () => running.size === 1)
+  slept = 300_000
+  await until('the plugin to start again', async () => done.length === 4)
+  assert.deepEqual(done.slice(1), ['start @a/p 1', 'stop @a/p 1', 'start @a/p 1'])
+  const told = logger.lines.filter(({ level, message }) => level === 'warn' && message.includes('session'))
+  assert.deepEqual(
+    told.map(({ message }) => message.replace(/:.*/, '')),
+    [
+      'The session of this host was not renewed for so long that its plugins were stopped here; now they start again',
+    ],
+  )
+  assert.equal(told[0]?.fields?.session, keeper.state.own?.session)
+  assert.ok(Number(told[0]?.fields?.silentSeconds) >= 300)
 })
 
 test('a store that was emptied while hosts run is refused with one line, and nothing runs on', async (context) => {
