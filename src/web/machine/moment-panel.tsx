@@ -1,11 +1,12 @@
 import type { JournalEvent } from '../base/types.ts'
 import { useRef } from 'preact/hooks'
 import { detailOf } from '../base/event-detail.ts'
+import { absenceInWords } from '../base/fleet-words.ts'
 import { eventInWords, originInWords } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { StateChip } from '../parts/state-chip.tsx'
+import { PluginChip, StateChip } from '../parts/state-chip.tsx'
 import { isInFleet } from '../store/host.ts'
-import { plugins } from '../store/plugins.ts'
+import { plugins, withoutHost } from '../store/plugins.ts'
 import { PossibleEvents } from './possible-events.tsx'
 
 interface MomentPanelProps {
@@ -28,6 +29,7 @@ interface MomentPanelProps {
 /** The state at a moment, why it changed, who asked, and what may come next. */
 export function MomentPanel({ subject, seq, event, latest, changes, state, error, onNow }: MomentPanelProps) {
   const isPlugin = subject !== '' && subject !== 'host'
+  const absent = isPlugin && seq === undefined ? withoutHost(subject) : undefined
   const heading = useRef<HTMLHeadingElement>(null)
 
   /** What was pressed is gone then: the keyboard goes on where it stood. */
@@ -45,8 +47,12 @@ export function MomentPanel({ subject, seq, event, latest, changes, state, error
         {event === undefined || seq === undefined ? null : <Why event={event} changes={changes} />}
         {state === undefined ? null : (
           <p>
-            {isPlugin ? breakable(subject) : 'The host'}: <StateChip state={state} />
+            {isPlugin ? breakable(subject) : 'The host'}:{' '}
+            {absent === undefined ? <StateChip state={state} /> : <PluginChip plugin={absent} />}
           </p>
+        )}
+        {absent === undefined ? null : (
+          <p class="hint">{absenceInWords(absent)} The machine shows the state from which it goes on then.</p>
         )}
         {error === '' ? null : <p class="row-error">{breakable(error)}</p>}
         {isPlugin && latest !== undefined && latest.seq !== seq ? (

@@ -140,7 +140,7 @@ export function MachinesPage({ name }: { name: string }) {
         </section>
         {isHost ? null : (
           <EveryPlugin
-            title={seq === undefined ? 'Every plugin now' : 'Every plugin then'}
+            isNow={seq === undefined}
             states={states}
             changed={seq === undefined ? null : (atSeq?.plugin ?? null)}
           />

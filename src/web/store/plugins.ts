@@ -1,5 +1,6 @@
 import { computed, signal } from '@preact/signals'
 import { ApiError, get, needsToken, pluginApi, wordsOf } from '../base/api.ts'
+import { absenceInWords } from '../base/fleet-words.ts'
 import { onAnnouncements } from '../base/stream.ts'
 import type { Plugin, PluginState } from '../base/types.ts'
 import { isInFleet } from './host.ts'
@@ -18,6 +19,12 @@ export const plugins = signal<ReadonlyMap<string, Plugin> | undefined>(undefined
 /** The same in a row; empty while nothing is known. */
 export const pluginList = computed(() => [...(plugins.value?.values() ?? [])])
 const pluginsError = signal('')
+
+/** The plugin, if it is on and no host of the fleet has it at present: its journal does not tell. */
+export function withoutHost(id: string): Plugin | undefined {
+  const plugin = plugins.value?.get(id)
+  return plugin === undefined || absenceInWords(plugin) === '' ? undefined : plugin
+}
 
 /** In these there is nothing to read of a plugin. */
 const absentStates: ReadonlySet<string> = new Set(['notInstalled', 'installing', 'uninstalled'])

@@ -164,6 +164,17 @@ test('what has no host, and what is old, is said as such', options, async (conte
   await page.goto(`/plugins/${hello}`)
   await page.getByText('No live host is one that it may run on.').waitFor()
   await page.getByText('It may run only on hosts with camera.').waitFor()
+  // Its journal says that it is running.
+  await page.goto(`/machines/plugin-lifecycle?plugin=${hello}`)
+  const now = page.getByRole('status').filter({ hasText: hello })
+  await now.getByText('Waiting for a host').waitFor()
+  await now.getByText('No live host is one that it may run on.').waitFor()
+  const states = page.getByRole('list', { name: 'State of every plugin' })
+  await states.getByRole('listitem').filter({ hasText: hello }).getByText('Waiting for a host').waitFor()
+  await states.getByRole('listitem').filter({ hasText: demo }).getByText('Running').waitFor()
+  await page.goto(`/machines/plugin-lifecycle?plugin=${hello}&seq=1`)
+  await page.getByText('You are looking at the past').waitFor()
+  assert.equal(await page.getByText('Waiting for a host').count(), 0)
   await page.goto(`/plugins/${demo}`)
   await page.getByText('The rest of the fleet cannot be reached from here').waitFor()
   put(demo, {
