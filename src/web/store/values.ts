@@ -11,10 +11,11 @@ type Changes<Change> = ReadonlyMap<string, Change>
 
 /**
  * What the host answers, and what the stream has told since, by path or id: that is newer than an answer which was on its way
- * meanwhile. What there is changes with the plugin's state. `changeOf`: which one an announcement changes, and how.
+ * meanwhile. What there is changes with the plugin's state, and with the host of a fleet that has it: that one says nothing of
+ * what the host before had. `changeOf`: which one an announcement changes, and how.
  */
 function useChanging<T, Kind extends Announcement['kind'], Change>(
-  { id, state }: Plugin,
+  { id, state, host, epoch }: Plugin,
   path: string,
   kinds: readonly Kind[],
   changeOf: (
@@ -22,7 +23,8 @@ function useChanging<T, Kind extends Announcement['kind'], Change>(
     before: Changes<Change>,
   ) => [key: string, Change],
 ) {
-  const remote = useRemote<T>(pluginApi(id, path), { version: state })
+  const run = `${state} ${host} ${epoch}`
+  const remote = useRemote<T>(pluginApi(id, path), { version: run })
   const connection = connections.value
   const reading = useRef(0)
   const [changes, setChanges] = useState<Changes<Change>>(new Map())
@@ -30,7 +32,7 @@ function useChanging<T, Kind extends Announcement['kind'], Change>(
   const told = useRef(new Map<string, number>())
   useEffect(() => {
     reading.current += 1
-  }, [state, connection])
+  }, [run, connection])
   useEffect(
     () =>
       onAnnouncements({ kinds, plugin: id }, (announcements) =>

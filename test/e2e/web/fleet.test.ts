@@ -220,6 +220,37 @@ test('what is asked of a plugin while it moves is asked again', options, async (
   assert.equal(host.host.lifecycle.get(lamp).enabled, false)
 })
 
+test(
+  'what a plugin had on the host before is not shown any more where another host has it',
+  options,
+  async (context) => {
+    const { facade, fleet, put } = await fleetOf(context)
+    let isMoved = false
+    const moving: Partial<LifecycleFacade> = {
+      objects: (id) => (isMoved ? Promise.resolve({ cellar: { on: true } }) : facade.objects(id)),
+      sensors: (id) => (isMoved ? Promise.resolve([]) : facade.sensors(id)),
+    }
+    const members = {
+      ...Object.getOwnPropertyDescriptors(facade),
+      ...Object.getOwnPropertyDescriptors(moving),
+    }
+    const http = await startHttp(Object.defineProperties({}, members), { fleet, fleetName: 'house' })
+    context.after(() => http.close())
+    const { page: objects } = await open(context, http)
+    const { page: sensors } = await open(context, http)
+    await objects.goto(`/plugins/${lamp}/objects`)
+    await sensors.goto(`/plugins/${lamp}/controls`)
+    const sensor = sensors.getByRole('list', { name: 'Sensors' }).getByRole('listitem').first()
+    await objects.locator('main').getByText('kitchen').first().waitFor()
+    await sensor.waitFor()
+    isMoved = true
+    put(lamp, { host: 'cellar', epoch: 4 })
+    await objects.locator('main').getByRole('heading', { name: 'cellar' }).waitFor()
+    assert.equal(await objects.locator('main').getByText('kitchen').count(), 0)
+    await sensor.waitFor({ state: 'detached' })
+  },
+)
+
 test('a host that works by itself shows nothing of a fleet', options, async (context) => {
   const host = await hostWithLamp(context)
   const { page, faults } = await open(context, host)
