@@ -11,17 +11,19 @@ import { useRemote } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
 import { literalText } from '../parts/inputs/literal-text.ts'
 
+/** How often the hosts are read again, in milliseconds: one may come while somebody looks. */
+const readInterval = 5_000
+
 /** Where in the fleet the plugin runs, and where it may. */
 export function PlacementPanel({ plugin }: { plugin: Plugin }) {
   const { host, epoch, placement } = plugin
-  const hosts = useRemote<{ hosts: FleetHost[] }>('/api/hosts')
+  const hosts = useRemote<{ hosts: FleetHost[] }>('/api/hosts', { interval: readInterval })
   // Undefined: as it is stored.
   const [typedHost, setHost] = useKeptState<string | undefined>(`host of ${plugin.id}`, undefined)
   const [typedLabels, setLabels] = useKeptState<string | undefined>(`labels of ${plugin.id}`, undefined)
   const { submit, sending, failure } = useSubmit(save)
   const id = useId()
   const live = (hosts.value?.hosts ?? []).map((one) => one.id).sort()
-  const known = [...new Set((hosts.value?.hosts ?? []).flatMap(({ labels }) => labels))].sort()
   const stored = placement.host ?? ''
   const chosen = typedHost ?? stored
   const storedLabels = (placement.labels ?? []).join(', ')
@@ -87,8 +89,8 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
         />
       </div>
       <p class="hint" id={`${id}-hint`}>
-        {known.length === 0 ? 'No live host has a label.' : `Live hosts have: ${known.join(', ')}.`} If it may
-        not stay where it is, it moves at once.
+        {hosts.value === undefined ? '' : labelsInWords(hosts.value.hosts)} If it may not stay where it is, it
+        moves at once.
       </p>
       {failure === '' ? null : <Failure text={failure} />}
       <div class="actions">
@@ -98,4 +100,11 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
       </div>
     </form>
   )
+}
+
+/** Without the store of the fleet not even this host is known to be live. */
+function labelsInWords(live: readonly FleetHost[]): string {
+  if (live.length === 0) return 'Which hosts are live, and what they have, cannot be told just now.'
+  const known = [...new Set(live.flatMap(({ labels }) => labels))].sort()
+  return known.length === 0 ? 'No live host has a label.' : `Live hosts have: ${known.join(', ')}.`
 }

@@ -136,7 +136,7 @@ test(
     await host.selectOption('attic')
     await page.getByRole('link', { name: 'System', exact: true }).click()
     await page.getByRole('heading', { name: 'Health' }).waitFor()
-    hosts.shift()
+    const gone = hosts.splice(0, 1)
     await page.goBack()
     await host.getByRole('option', { name: 'attic (not there now)' }).waitFor({ state: 'attached' })
     assert.equal(await host.inputValue(), 'attic')
@@ -145,6 +145,12 @@ test(
       'cellar',
       'attic (not there now)',
     ])
+    // Nobody tells the page that one comes.
+    hosts.push(...gone, fleetHostNamed('garage', { labels: ['car'] }))
+    await host.getByRole('option', { name: 'garage' }).waitFor({ state: 'attached' })
+    assert.deepEqual(await host.getByRole('option').allInnerTexts(), ['Any', 'attic', 'cellar', 'garage'])
+    await page.getByText('Live hosts have: car, serial, zigbee-dongle.').waitFor()
+    assert.equal(await host.inputValue(), 'attic')
   },
 )
 
@@ -155,6 +161,8 @@ test('what has no host, and what is old, is said as such', options, async (conte
   await page.goto('/hosts')
   await page.getByText('Which hosts are live cannot be told').waitFor()
   assert.equal(await page.getByText('live hosts of').count(), 0)
+  await page.goto(`/plugins/${hello}`)
+  await page.getByText('Which hosts are live, and what they have, cannot be told just now.').waitFor()
   hosts.push(...live)
   await page.goto('/plugins')
   const row = (id: string) => page.getByRole('listitem').filter({ hasText: id })
