@@ -20,7 +20,7 @@ export const FleetHost = Type.Object({
   address: Type.String({ description: 'Base URL of its HTTP API' }),
   labels: Type.Array(FleetName),
   plugins: Type.Integer({ minimum: 0, description: 'How many it runs' }),
-  since: Type.String({ description: 'When its session began; ISO 8601, UTC' }),
+  since: Type.String({ description: 'When it joined at its last start, by its own clock; ISO 8601, UTC' }),
   seen: Type.String({ description: 'When it was heard of last; ISO 8601, UTC' }),
   version: Type.String({ description: 'Of the program' }),
   draining: Type.Boolean({ description: 'It gives its plugins to the others, and takes none' }),
