@@ -10,9 +10,18 @@ export function logOtherHost(logger: Logger, before: LeaseState, after: LeaseSta
   const is = after.hosts.get(host)
   if (is === undefined || was?.record?.session === is.record?.session) return
   if (was !== undefined && was.record !== null && is.at - was.at >= after.timing.sessionLength) {
+    const silentSeconds = Math.round((is.at - was.at) / 1_000)
+    // It alone writes a record there. Others may have taken its plugins before, where this host could not see it.
+    if (is.record !== null) {
+      logger.warn(
+        'A host of the fleet has begun another session: its last one was over, so its plugins were stopped or taken by others',
+        { host, silentSeconds },
+      )
+      return
+    }
     logger.warn('A host of the fleet is gone: it is not heard of any more, so others take its plugins', {
       host,
-      silentSeconds: Math.round((is.at - was.at) / 1_000),
+      silentSeconds,
     })
   } else if (is.record === null) logger.info('A host of the fleet has left', { host })
   if (is.record !== null) logger.info('A host of the fleet is there', { host })

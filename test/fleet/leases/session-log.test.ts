@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { SessionRecord } from '../../../src/fleet/leases/records.ts'
+import { logOtherHost } from '../../../src/fleet/leases/session-log.ts'
+import { initialLeaseState, type LeaseState } from '../../../src/fleet/leases/state.ts'
+import { createRecordingLogger } from '../../bus/bus-fixture.ts'
+
+const gone = 'warn A host of the fleet is gone: it is not heard of any more, so others take its plugins'
+const left = 'info A host of the fleet has left'
+const there = 'info A host of the fleet is there'
+const anew =
+  'warn A host of the fleet has begun another session: its last one was over, so its plugins were stopped or taken by others'
+
+/** What this host knows of the host h2 at a time. */
+function knowing(record: SessionRecord | null, at: number): LeaseState {
+  const hosts = new Map([['h2', { record, revision: at, at }]])
+  return { ...initialLeaseState({ host: 'h1', process: 'x' }), isSynced: true, hosts }
+}
+const session = (name: string, n = 0): SessionRecord => ({ session: name, n })
+
+for (const { title, before, after, seconds, lines } of [
+  { title: 'is renewed', before: session('s'), after: session('s', 1), seconds: 30, lines: [] },
+  { title: 'ends in order', before: session('s'), after: null, seconds: 2, lines: [left] },
+  { title: 'is ended by others', before: session('s'), after: null, seconds: 7, lines: [gone] },
+  { title: 'begins', before: null, after: session('s'), seconds: 30, lines: [there] },
+  { title: 'follows a quick restart', before: session('s'), after: session('t'), seconds: 2, lines: [there] },
+  {
+    title: 'follows one that was over: nobody is gone',
+    ...{ before: session('s'), after: session('t'), seconds: 7, lines: [anew] },
+  },
+]) {
+  test(`the log of another host's session that ${title}`, () => {
+    const logger = createRecordingLogger()
+    logOtherHost(logger, knowing(before, 1), knowing(after, 1 + seconds * 1_000), 'h2')
+    assert.deepEqual(
+      logger.lines.map(({ level, message }) => `${level} ${message}`),
+      lines,
+    )
+  })
+}
