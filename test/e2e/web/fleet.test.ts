@@ -285,6 +285,7 @@ for (const view of views) {
       [`/plugins/${lamp}`]: 'Where it runs',
       [`/plugins/${hello}`]: 'It may run only on hosts with camera.',
       '/plugins': 'Waiting for a host',
+      [`/machines/plugin-lifecycle?plugin=${hello}`]: 'Waiting for a host',
       '/system': 'house',
     }
     for (const [address, text] of Object.entries(pages)) {
