@@ -1,4 +1,6 @@
-import { hasWildcard, partPattern } from '../../base/text/part-pattern.ts'
+import { getOrInsert } from '../../base/get-or-insert.ts'
+import { hasWildcard } from '../../base/text/part-pattern.ts'
+import { createPartPatterns, type PartPatterns } from '../../base/text/part-patterns.ts'
 import { memoize } from '../../base/memoize.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
 
@@ -27,44 +29,56 @@ export function createEventHub(): EventHub {
   /** By event name, then by plugin. */
   const listeners = new Map<string, Map<string, Deliver>>()
   let namesChanged = (): void => undefined
-  const patterns = new Map<string, (name: string) => boolean>()
+  /** Of each plugin that listens to patterns. */
+  const patternsOf = new Map<string, { patterns: PartPatterns; deliver: Deliver }>()
   let matching = findMatching()
 
-  /** The patterns that mean a name; there are few, and names come again and again. */
+  /** The plugins with a pattern that means a name; names come again and again. */
   function findMatching(): (name: string) => string[] {
-    return memoize((name) => [...patterns].filter(([, matches]) => matches(name)).map(([pattern]) => pattern))
+    return memoize((name) =>
+      [...patternsOf].filter(([, { patterns }]) => patterns.matches(name)).map(([plugin]) => plugin),
+    )
   }
 
   function remove(plugin: string, name: string): void {
     const ofName = listeners.get(name)
-    if (!ofName?.delete(plugin) || ofName.size > 0) return
+    if (!ofName?.delete(plugin)) return
+    const patterns = patternsOf.get(plugin)?.patterns
+    if (patterns?.delete(name) === true) {
+      if (patterns.size === 0) patternsOf.delete(plugin)
+      matching = findMatching()
+    }
+    if (ofName.size > 0) return
     listeners.delete(name)
     namesChanged()
-    if (patterns.delete(name)) matching = findMatching()
   }
 
   return {
     subscribe(plugin, name, deliver) {
-      const ofName = listeners.get(name) ?? new Map<string, Deliver>()
       const isNew = !listeners.has(name)
-      listeners.set(name, ofName.set(plugin, deliver))
+      getOrInsert(listeners, name, () => new Map<string, Deliver>()).set(plugin, deliver)
       if (isNew) namesChanged()
-      if (patterns.has(name) || !hasWildcard(name, ':')) return
-      patterns.set(name, partPattern(name, ':'))
+      if (!hasWildcard(name, ':')) return
+      const { patterns } = patternsOf.get(plugin) ?? { patterns: createPartPatterns(':') }
+      patterns.add(name)
+      patternsOf.set(plugin, { patterns, deliver })
       matching = findMatching()
     },
     unsubscribe: remove,
     unsubscribeAll(plugin) {
+      if (patternsOf.delete(plugin)) matching = findMatching()
       for (const name of [...listeners.keys()]) remove(plugin, name)
     },
     emit(name, data, from) {
       const ofName = listeners.get(name)
-      const found = patterns.size === 0 ? [] : matching(name)
+      const found = patternsOf.size === 0 ? [] : matching(name)
       if (ofName === undefined && found.length === 0) return 0
       // Its worker knows which of its listeners are meant.
       const reached = new Map(ofName)
-      for (const pattern of found)
-        for (const [plugin, deliver] of listeners.get(pattern) ?? []) reached.set(plugin, deliver)
+      for (const plugin of found) {
+        const deliver = patternsOf.get(plugin)?.deliver
+        if (deliver !== undefined) reached.set(plugin, deliver)
+      }
       for (const deliver of reached.values()) deliver(name, data, from)
       return reached.size
     },

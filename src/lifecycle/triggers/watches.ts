@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { partPattern } from '../../base/text/part-pattern.ts'
+import { partPattern, partsOfName } from '../../base/text/part-pattern.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { Watch } from '../../schema/outside/trigger.ts'
@@ -35,7 +35,7 @@ export interface Watches {
 
 interface Watcher {
   wanted: Watch
-  matches(path: string): boolean
+  matches(parts: readonly string[]): boolean
   sees(plugin: string): boolean
   tell: Tell
   paths: Map<string, Followed>
@@ -47,6 +47,10 @@ interface Followed {
   /** What is told when it stays. */
   pending: { value: Value; timer: ScheduledCall } | undefined
 }
+
+const separators = { object: '.', point: '/' } as const
+
+const partsOf = (kind: WatchedKind, path: string): string[] => partsOfName(path, separators[kind])
 
 function fullPath(kind: WatchedKind, plugin: string, id: string): string {
   if (kind === 'point') return `${plugin}/${id}`
@@ -68,9 +72,9 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
     followers ??= { object: new Map(), point: new Map() }
     const ofPlugin = getOrInsert(followers[kind], plugin, () => new Map())
     return getOrInsert(ofPlugin, id, () => {
-      const path = fullPath(kind, plugin, id)
+      const parts = partsOf(kind, fullPath(kind, plugin, id))
       return [...all()].filter(
-        ({ wanted, matches, sees }) => wanted.of === kind && sees(plugin) && matches(path),
+        ({ wanted, matches, sees }) => wanted.of === kind && sees(plugin) && matches(parts),
       )
     })
   }
@@ -104,13 +108,13 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
 
   return {
     add(owner, number, wanted, sees, tell) {
-      const matches = partPattern(wanted.pattern, wanted.of === 'object' ? '.' : '/', true)
+      const matches = partPattern(wanted.pattern, separators[wanted.of], true)
       const watcher: Watcher = { wanted, matches, sees, tell, paths: new Map() }
       getOrInsert(owners, owner, () => new Map()).set(number, watcher)
       followers = undefined
       for (const { plugin, id, value } of present(wanted.of)) {
         const path = fullPath(wanted.of, plugin, id)
-        if (value === undefined || !sees(plugin) || !matches(path)) continue
+        if (value === undefined || !sees(plugin) || !matches(partsOf(wanted.of, path))) continue
         if (wanted.now) follow(watcher, path, value, wanted.stays)
         else watcher.paths.set(path, { told: value, pending: undefined })
       }

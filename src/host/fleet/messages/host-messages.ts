@@ -4,7 +4,8 @@ import { every } from '../../../base/time/every.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import { createWarner } from '../../../base/log/warning.ts'
 import { messageOf } from '../../../base/problem.ts'
-import { hasWildcard, partPattern } from '../../../base/text/part-pattern.ts'
+import { hasWildcard } from '../../../base/text/part-pattern.ts'
+import { createPartPatterns } from '../../../base/text/part-patterns.ts'
 import { type SerializedJson, serializedJson } from '../../../base/text/serialized-json.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import type { Announcement } from '../../../lifecycle/lifecycle.ts'
@@ -90,8 +91,9 @@ export function createHostMessages(settings: HostMessagesSettings): HostMessages
 
   function matcherOf(names: readonly string[]): (name: string) => boolean {
     const plain = new Set(names)
-    const patterns = names.filter((name) => hasWildcard(name, ':')).map((name) => partPattern(name, ':'))
-    return (name) => plain.has(name) || patterns.some((matches) => matches(name))
+    const patterns = createPartPatterns(':')
+    for (const name of names) if (hasWildcard(name, ':')) patterns.add(name)
+    return (name) => plain.has(name) || patterns.matches(name)
   }
 
   function carry(data: Uint8Array): void {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, jsonText } from '../../../base/text/json.ts'
-import { hasWildcard, partPattern } from '../../../base/text/part-pattern.ts'
+import { hasWildcard, partPattern, partsOfName } from '../../../base/text/part-pattern.ts'
 import { serializedJson } from '../../../base/text/serialized-json.ts'
 import type { HostFunction, LuaFunction, LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../limits/foreign-callers.ts'
@@ -42,7 +42,7 @@ export function installEvents(context: PluginContext): PluginEvents {
   )
 
   /** Names that are listened to and stand for several: `*` for a part between colons. */
-  const patterns = new Map<string, (name: string) => boolean>()
+  const patterns = new Map<string, (parts: readonly string[]) => boolean>()
 
   const throttle = createThrottle<OutgoingEvent>(
     context.clock,
@@ -156,7 +156,8 @@ export function installEvents(context: PluginContext): PluginEvents {
           )
       }
       tell(name)
-      for (const [pattern, matches] of patterns) if (pattern !== name && matches(name)) tell(pattern)
+      const parts = partsOfName(name, ':')
+      for (const [pattern, matches] of patterns) if (pattern !== name && matches(parts)) tell(pattern)
     },
   }
 }
