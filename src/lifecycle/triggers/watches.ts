@@ -137,6 +137,8 @@ export function createWatches(clock: Clock, present: (kind: WatchedKind) => Iter
       // Most values are watched by nobody.
       if (owners.size === 0) return 0
       const found = followersOf(kind, plugin, id)
+      // The next one may have another name, and again another one.
+      if (value === undefined) followers?.[kind].get(plugin)?.delete(id)
       if (found.length === 0) return 0
       const path = fullPath(kind, plugin, id)
       for (const watcher of found)
