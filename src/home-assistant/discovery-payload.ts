@@ -31,6 +31,8 @@ export interface Discovery {
   payload: JsonObject
   /** Platform of each component, by its key in `cmps`. */
   platforms: ReadonlyMap<string, string>
+  /** The `unique_id` of each component, by the same key. */
+  uniqueIds: ReadonlyMap<string, string>
   /** Exposures for which the message has no room. */
   leftOut: number
 }
@@ -91,10 +93,11 @@ export function viaFirst(byDevice: ReadonlyMap<string | undefined, ExposureView[
   return ordered
 }
 
+const fingerprint = (text: string): string =>
+  createHash('sha256').update(text).digest('hex').slice(0, fingerprintLength)
+
 function componentKey(id: string): string {
-  if (plainKey.test(id)) return id
-  const fingerprint = createHash('sha256').update(id).digest('hex').slice(0, fingerprintLength)
-  return `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${fingerprint}`
+  return plainKey.test(id) ? id : `${id.replace(/[^A-Za-z0-9_-]/g, '_')}_${fingerprint(id)}`
 }
 
 /** Without what is an empty text: Home Assistant shows no entity with such an icon or class. */
@@ -153,12 +156,21 @@ function deviceOf(
   })
 }
 
+/** What stands on the broker, as far as a discovery message depends on it. */
+export interface KnownIds {
+  /** By component, those of the message before this one. */
+  present?: ReadonlyMap<string, string> | undefined
+  /** Whether another device has it: `@a/b` with `c_d` and `@a/b_c` with `d` are written alike. */
+  isTaken(uniqueId: string): boolean
+}
+
 /** What is published retained for a plugin that exposes something, or for one of its devices. */
 export function discoveryOf(
   context: DiscoveryContext,
   plugin: DiscoveredPlugin,
   views: readonly ExposureView[],
   bridged: ReadonlySet<string> = new Set(),
+  known: KnownIds = { isTaken: () => false },
 ): Discovery {
   const exposures = views.map((view) => ({ ...view, exposure: withoutEmpty(view.exposure) }))
   const topics = createTopics(context.root)
@@ -170,13 +182,21 @@ export function discoveryOf(
   ]
   const components = new Map<string, Json>()
   const platforms = new Map<string, string>()
+  const uniqueIds = new Map<string, string>()
+  /** One that had to differ stays so: Home Assistant knows an entity by it. */
+  function uniqueIdOf(key: string, id: string): string {
+    const plain = `${node}_${key}`
+    const distinct = `${plain}_${fingerprint(`${plugin.id}/${id}`)}`
+    return known.present?.get(key) === distinct || known.isTaken(plain) ? distinct : plain
+  }
   let bytes = 0
   let leftOut = 0
   for (const { id, exposure } of exposures) {
     const key = componentKey(id)
+    const uniqueId = uniqueIdOf(key, id)
     const component: JsonObject = {
       p: exposure.component,
-      unique_id: `${node}_${key}`,
+      unique_id: uniqueId,
       name: exposure.name,
       ...(exposure.icon === undefined ? {} : { icon: iconName(exposure.icon) }),
       ...(exposure.tellsAvailability === true
@@ -199,6 +219,7 @@ export function discoveryOf(
       continue
     }
     platforms.set(key, exposure.component)
+    uniqueIds.set(key, uniqueId)
     components.set(key, component)
   }
   const payload: JsonObject = {
@@ -208,7 +229,7 @@ export function discoveryOf(
     availability_mode: 'all',
     cmps: Object.fromEntries(components),
   }
-  return { payload, platforms, leftOut }
+  return { payload, platforms, uniqueIds, leftOut }
 }
 
 /**

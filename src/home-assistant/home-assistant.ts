@@ -127,6 +127,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       plugin,
       exposures,
       bridged,
+      { present: present?.uniqueIds, isTaken: (uniqueId) => published.isTaken(uniqueId, key) },
     )
     if (discovery.leftOut > 0)
       logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {
@@ -140,7 +141,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
-    published.keep({ plugin: plugin.id, device, topic, text, platforms: discovery.platforms, sources })
+    const { platforms, uniqueIds } = discovery
+    published.keep({ plugin: plugin.id, device, topic, text, platforms, uniqueIds, sources })
     publish(topic, text)
   }
 
@@ -217,13 +219,13 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   function onRetained(topic: string, payload: Uint8Array): void {
     const entry = readPublished(topic, payload, hostId)
     if (entry === undefined) return
-    const { device, text } = entry
-    if (!speaksFor(entry.plugin)) {
-      published.keepForeign({ plugin: entry.plugin, device, topic, read: () => entry })
+    const { plugin: id, device, text, uniqueIds } = entry
+    if (!speaksFor(id)) {
+      published.keepForeign({ plugin: id, device, topic, uniqueIds, read: () => entry })
       clearLeftovers()
       return
     }
-    const plugin = installed(entry.plugin)
+    const plugin = installed(id)
     if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, device) !== topic) {
       publish(topic, '')
       return
@@ -254,7 +256,9 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     subscriptions.push(await bus.subscribe(`${prefix}/status`, births.take))
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onMessage))
     reconciled = true
-    for (const { id } of lifecycle.list()) reconcile(id)
+    // Of ids that are written alike the one that was there first keeps its own, also after each start.
+    const byAge = [...lifecycle.list()].sort((one, other) => one.installedAt.localeCompare(other.installedAt))
+    for (const { id } of byAge) reconcile(id)
   }
 
   return {

@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts'
 import type { DeviceAddress, Discovery } from './discovery-payload.ts'
 import { readDevice } from './read-device.ts'
 
@@ -6,6 +7,7 @@ export interface PublishedDevice extends DeviceAddress {
   topic: string
   text: string
   platforms: Discovery['platforms']
+  uniqueIds: Discovery['uniqueIds']
   /** What it was made of; undefined for what was found retained. */
   sources?: readonly unknown[]
 }
@@ -13,6 +15,8 @@ export interface PublishedDevice extends DeviceAddress {
 /** One that another host of the fleet has published. */
 export interface ForeignDevice extends DeviceAddress {
   topic: string
+  /** Undefined before it has been read. */
+  uniqueIds?: Discovery['uniqueIds']
   /** What is to be known of it before this host publishes there; undefined: it is none after all. */
   read(): PublishedDevice | undefined
 }
@@ -22,6 +26,8 @@ export interface PublishedDevices {
   get(key: string): PublishedDevice | undefined
   /** Whose the topic is, if this host has published something there. */
   keyAt(topic: string): string | undefined
+  /** Whether a component of another device has this `unique_id`, also one of another host, if that has been read. */
+  isTaken(uniqueId: string, key: string): boolean
   keep(entry: PublishedDevice): void
   forget(key: string): void
   all(): Iterable<PublishedDevice>
@@ -44,34 +50,62 @@ export function createPublishedDevices(): PublishedDevices {
   const keyOfTopic = new Map<string, string>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
   const foreign = new Map<string, ForeignDevice>()
+  /** The key of the device that has had a `unique_id` first. */
+  const keyOfUniqueId = new Map<string, string>()
+
+  function claim(entry: ForeignDevice | PublishedDevice): void {
+    const key = keyOf(entry)
+    for (const uniqueId of entry.uniqueIds?.values() ?? []) getOrInsert(keyOfUniqueId, uniqueId, () => key)
+  }
+
+  function release(entry: ForeignDevice | PublishedDevice | undefined): void {
+    if (entry === undefined) return
+    const key = keyOf(entry)
+    for (const uniqueId of entry.uniqueIds?.values() ?? [])
+      if (keyOfUniqueId.get(uniqueId) === key) keyOfUniqueId.delete(uniqueId)
+  }
 
   function keep(entry: PublishedDevice): void {
     const key = keyOf(entry)
     forget(key)
     published.set(key, entry)
     keyOfTopic.set(entry.topic, key)
+    claim(entry)
   }
 
   function forget(key: string): void {
-    const topic = published.get(key)?.topic
-    if (topic !== undefined && keyOfTopic.get(topic) === key) keyOfTopic.delete(topic)
+    const entry = published.get(key)
+    if (entry !== undefined && keyOfTopic.get(entry.topic) === key) keyOfTopic.delete(entry.topic)
     published.delete(key)
+    release(entry)
+  }
+
+  function keepForeign(entry: ForeignDevice): void {
+    forgetForeign(entry.topic)
+    foreign.set(entry.topic, entry)
+    claim(entry)
+  }
+
+  function forgetForeign(topic: string): void {
+    release(foreign.get(topic))
+    foreign.delete(topic)
   }
 
   return {
     get: (key) => published.get(key),
     keyAt: (topic) => keyOfTopic.get(topic),
+    isTaken: (uniqueId, key) => (keyOfUniqueId.get(uniqueId) ?? key) !== key,
     keep,
     forget,
     all: () => published.values(),
     ofPlugin: (plugin) => [...published].filter(([, entry]) => entry.plugin === plugin),
-    keepForeign: (entry) => void foreign.set(entry.topic, entry),
-    forgetForeign: (topic) => void foreign.delete(topic),
+    keepForeign,
+    forgetForeign,
     foreigners: () => [...foreign.values()],
     takeOver(plugin) {
       for (const [topic, entry] of foreign) {
         if (entry.plugin !== plugin) continue
-        foreign.delete(topic)
+        forgetForeign(topic)
         const found = entry.read()
         if (found !== undefined && keyOf(found) === keyOf(entry)) keep(found)
       }
@@ -80,8 +114,8 @@ export function createPublishedDevices(): PublishedDevices {
       for (const [key, entry] of published) {
         if (entry.plugin !== plugin) continue
         forget(key)
-        const { device, topic } = entry
-        foreign.set(topic, { plugin, device, topic, read: () => entry })
+        const { device, topic, uniqueIds } = entry
+        keepForeign({ plugin, device, topic, uniqueIds, read: () => entry })
       }
     },
   }
@@ -99,6 +133,6 @@ export function readPublished(
 ): PublishedDevice | undefined {
   const found = readDevice(payload, hostId)
   if (found === undefined) return undefined
-  const { plugin, device, platforms } = found
-  return { plugin, device, topic, text: Buffer.from(payload).toString(), platforms }
+  const { plugin, device, platforms, uniqueIds } = found
+  return { plugin, device, topic, text: Buffer.from(payload).toString(), platforms, uniqueIds }
 }

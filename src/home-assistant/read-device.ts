@@ -3,7 +3,7 @@ import { parseJsonText } from '../schema/parsing/json-text.ts'
 import { type DeviceAddress, type Discovery, readDeviceIdentifier } from './discovery-payload.ts'
 
 /** What a discovery message on the broker says of itself. */
-export interface FoundDevice extends DeviceAddress, Pick<Discovery, 'platforms'> {
+export interface FoundDevice extends DeviceAddress, Pick<Discovery, 'platforms' | 'uniqueIds'> {
   /** Topics that say whether the device can be reached. */
   availability: readonly string[]
 }
@@ -32,10 +32,14 @@ export function readDevice(payload: Uint8Array, hostId: string): FoundDevice | u
   )
   if (address === undefined) return undefined
   const platforms = new Map<string, string>()
-  for (const [key, component] of Object.entries(isJsonObject(cmps) ? cmps : {}))
-    if (isJsonObject(component) && typeof component.p === 'string') platforms.set(key, component.p)
+  const uniqueIds = new Map<string, string>()
+  for (const [key, component] of Object.entries(isJsonObject(cmps) ? cmps : {})) {
+    if (!isJsonObject(component) || typeof component.p !== 'string') continue
+    platforms.set(key, component.p)
+    if (typeof component.unique_id === 'string') uniqueIds.set(key, component.unique_id)
+  }
   const topics = (Array.isArray(availability) ? availability : []).flatMap((one) =>
     isJsonObject(one) && typeof one.topic === 'string' ? one.topic : [],
   )
-  return { ...address, platforms, availability: topics }
+  return { ...address, platforms, uniqueIds, availability: topics }
 }

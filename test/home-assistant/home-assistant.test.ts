@@ -351,6 +351,58 @@ test('Two plugins that Home Assistant could not tell apart do not overwrite each
   ])
 })
 
+/** The `unique_id` of every component that is announced last on each topic. */
+async function uniqueIds({ published, received }: Awaited<ReturnType<typeof stage>>) {
+  await published()
+  const last = new Map<string, unknown[]>()
+  for (const { topic: at, payload } of received.all) {
+    if (!at.endsWith('/config')) continue
+    const text = Buffer.from(payload).toString()
+    const { cmps = {} } = (text === '' ? {} : JSON.parse(text)) as {
+      cmps?: Record<string, { unique_id?: string }>
+    }
+    last.set(
+      at,
+      Object.values(cmps).map(({ unique_id }) => unique_id),
+    )
+  }
+  return Object.fromEntries(last)
+}
+
+test('Entities of two plugins whose names and ids are written alike are two, and which is which stays so after a restart', async (t) => {
+  const bus = await startBus(t, { root: 'elsewhere' })
+  const other = '@acme/lamp_hall'
+  const older: FakePlugin = {
+    ...exposing({ hall_on: light, b: sensor }),
+    plugin: pluginNamed(lamp, { installedAt: '2026-01-01T00:00:00.000Z' }),
+  }
+  const newer: FakePlugin = {
+    ...exposing({ on: light }),
+    plugin: pluginNamed(other, { installedAt: '2026-01-02T00:00:00.000Z' }),
+  }
+  const first = await stage(t, { [lamp]: older, [other]: newer }, bus)
+  await first.homeAssistant.start()
+  const shown = {
+    [topic]: ['home_acme_lamp_hall_on', 'home_acme_lamp_b'],
+    'homeassistant/device/home_acme_lamp_hall/config': ['home_acme_lamp_hall_on_f791f493'],
+  }
+  assert.deepEqual(await uniqueIds(first), shown)
+  await first.homeAssistant.close()
+  const second = await stage(t, { [other]: newer, [lamp]: older }, bus)
+  await second.homeAssistant.start()
+  assert.deepEqual(await uniqueIds(second), shown)
+  second.become(lamp, undefined)
+  second.change(other, { on: light, b: sensor })
+  await Promise.resolve()
+  assert.deepEqual(await uniqueIds(second), {
+    [topic]: [],
+    'homeassistant/device/home_acme_lamp_hall/config': [
+      'home_acme_lamp_hall_on_f791f493',
+      'home_acme_lamp_hall_b',
+    ],
+  })
+})
+
 test('After close nothing more is said, and the device stays', async (t) => {
   const { homeAssistant, published, become, listeners } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await homeAssistant.start()
