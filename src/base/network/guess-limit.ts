@@ -20,20 +20,51 @@ export const addressesLimit = 10_000
  * Keeps anybody from guessing the token, by address, at HTTP and MQTT together. While an address is cut off, no token
  * of it is looked at: the right one is answered like a wrong one.
  */
-export interface GuessLimit {
+export interface GuessLimit extends Guesses {
+  /** How often an address was cut off. */
+  readonly cutOffs: number
+  /**
+   * Of web pages, counted apart: a page from anywhere may guess in the browser of whoever reads it, and would have that
+   * address cut off, its owner included.
+   */
+  readonly pages: Guesses
+}
+
+/** What limits the guesses of one client. */
+export interface Guesses {
   /** Milliseconds for which the address is cut off; 0: it is not. */
   wait(address: string): number
   /** A wrong token came from this address. */
   wrong(address: string): void
-  /** How often an address was cut off. */
-  readonly cutOffs: number
 }
 
-export function createGuessLimit(settings: {
+interface GuessLimitSettings {
   clock: Clock
   warn: (message: string, fields: LogFields) => void
   isOwnAddress?: (address: string) => boolean
-}): GuessLimit {
+}
+
+export function createGuessLimit(settings: GuessLimitSettings): GuessLimit {
+  const all = createCounter(settings, 'An address was cut off: too many wrong tokens came from it')
+  const ofPages = createCounter(
+    settings,
+    'Web pages at an address were cut off: too many wrong tokens came from them',
+  )
+  return {
+    wait: all.wait,
+    wrong: all.wrong,
+    get cutOffs() {
+      return all.cutOffs
+    },
+    pages: {
+      wait: (address) => Math.max(all.wait(address), ofPages.wait(address)),
+      wrong: ofPages.wrong,
+    },
+  }
+}
+
+/** `sentence`: what the log says of an address that is cut off. */
+function createCounter(settings: GuessLimitSettings, sentence: string): Omit<GuessLimit, 'pages'> {
   const { clock, warn, isOwnAddress = isOfThisMachine } = settings
   /** When the tries were (monotonic) that count, and until when it is cut off; the last wrong one is last. */
   const sources = new Map<string, { tries: number[]; until: number }>()
@@ -73,10 +104,7 @@ export function createGuessLimit(settings: {
         const duration = isOwn ? ownCutOffTime : cutOffTime
         sources.set(source, { tries: [], until: now + duration })
         cutOffs += 1
-        warn('An address was cut off: too many wrong tokens came from it', {
-          address: source,
-          seconds: duration / 1_000,
-        })
+        warn(sentence, { address: source, seconds: duration / 1_000 })
       }
       evictOldest(sources, addressesLimit)
     },

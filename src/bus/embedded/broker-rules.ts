@@ -13,7 +13,7 @@ import {
   maySubscribe,
 } from '../../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from '../broker-limits.ts'
-import type { Guesses } from '../listeners/page-guesses.ts'
+import type { Guesses } from '../../base/network/guess-limit.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import { createSubscriptionTurns } from './subscription-turns.ts'
 import type { Publisher } from '../store/retained-ledger.ts'

@@ -9,7 +9,7 @@ import type { Warner } from '../../base/log/warning.ts'
 import { topicLevelsLimit } from '../../base/topic-filter.ts'
 import { isUnreleased, type WillRecord } from '../../schema/files/broker-record.ts'
 import { drainTimeout, inflightLimit } from '../broker-limits.ts'
-import { type Guesses, isFromPage } from '../listeners/page-guesses.ts'
+import { isFromPage } from '../listeners/is-from-page.ts'
 import { createBrokerRules } from './broker-rules.ts'
 import { readBeforeCutOff } from './keepalive.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
@@ -30,8 +30,6 @@ export interface EmbeddedBrokerSettings {
   /** Password that clients must give, with any user name; without one everybody may connect. */
   token?: string | undefined
   guesses: GuessLimit
-  /** In place of those for clients that are web pages. */
-  pageGuesses: Guesses
   /** Where retained messages and sessions are kept over restarts; absent: they are not. */
   disk?: { directory: string; files: FileSystem } | undefined
   /** Milliseconds for the handshake of a client. */
@@ -47,8 +45,7 @@ export interface EmbeddedBrokerSettings {
 
 /** The broker library with this host's rules, and with what it remembers. */
 export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
-  const { root, token, guesses, pageGuesses, connectTimeout, forwards, publishWill, clock, logger, warn } =
-    settings
+  const { root, token, guesses, connectTimeout, forwards, publishWill, clock, logger, warn } = settings
   /** Of the client at the other end of each connection. */
   const addresses = new WeakMap<Duplex, string>()
   /** Connections of web pages. */
@@ -63,7 +60,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
   const { rules, unsubscribed, greeted, isAdmitted, counts } = createBrokerRules({
     root,
     token,
-    guessesOf: (client) => (pages.has(client.conn) ? pageGuesses : guesses),
+    guessesOf: (client) => (pages.has(client.conn) ? guesses.pages : guesses),
     addressOf,
     retains: (payload, publisher) => void publishers.set(payload, publisher),
     forwards,

@@ -16,7 +16,6 @@ import type { WillRecord } from '../../schema/files/broker-record.ts'
 import { mayClientPublish, mayReceive } from '../../schema/manifest/topic-rights.ts'
 import { createTopics } from '../../schema/names/topics.ts'
 import { createBrokerListeners } from '../listeners/broker-listeners.ts'
-import { createPageGuesses } from '../listeners/page-guesses.ts'
 import { connectionsLimit, connectionsPerAddressLimit, connectTimeout } from '../broker-limits.ts'
 import type { BusMessage, BusSubscription, Cause, PublishOptions, StartableBus } from '../bus.ts'
 import { createCongestion } from './congestion.ts'
@@ -64,7 +63,6 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     connectTimeout,
     ...settings.limits,
   }
-  const pageGuesses = createPageGuesses({ guesses, clock, warn })
   const inbox = createInbox(logger)
   let starting: Promise<void> | undefined
   let closing: Promise<void> | undefined
@@ -77,7 +75,6 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   const { broker, store, ledger, publishers, counts, take, clients, diskFailure } = createEmbeddedBroker({
     ...settings,
     guesses,
-    pageGuesses,
     connectTimeout: limits.connectTimeout,
     forwards: congestion.note,
     publishWill,
@@ -87,7 +84,6 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     ...settings,
     tls: settings.tls,
     guesses,
-    pageGuesses,
     addresses,
     limits,
     take,

@@ -13,7 +13,7 @@ import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/t
 import { packetBytesLimit, subscriptionsPerClientLimit, tcpKeepalive } from '../broker-limits.ts'
 import { limitPackets } from './packet-limit.ts'
 import { createReadTurns } from './read-turns.ts'
-import { type Guesses, isFromPage } from './page-guesses.ts'
+import { isFromPage } from './is-from-page.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
 
@@ -30,7 +30,6 @@ export interface BrokerListenersSettings {
   /** Encrypts every connection over TCP. */
   tls: TlsSource | undefined
   guesses: GuessLimit
-  pageGuesses: Guesses
   addresses: ClientAddresses
   /** `connectTimeout`: milliseconds for the handshake. */
   limits: ConnectionLimits & { connectTimeout: number }
@@ -42,7 +41,7 @@ export interface BrokerListenersSettings {
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
-  const { bind, port, tls, guesses, pageGuesses, addresses, limits, take, logger, warn } = settings
+  const { bind, port, tls, guesses, addresses, limits, take, logger, warn } = settings
   const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
   const pending = new Map<Duplex, () => void>()
@@ -164,7 +163,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       return `${tls === undefined ? 'mqtt' : 'mqtts'}://${urlHostOf(bind)}:${address?.port ?? port}`
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-      const limit = isFromPage(request) ? pageGuesses : guesses
+      const limit = isFromPage(request) ? guesses.pages : guesses
       if (limit.wait(addresses.ofRequest(request)) > 0) {
         throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
       }

@@ -110,11 +110,13 @@ export function createAccess(settings: AccessSettings): Access {
   /** Whether it is the token. Throws `too_many_requests` for any, while its sender is cut off. */
   function checkToken(request: IncomingMessage, given: string, via: 'login' | 'request'): boolean {
     const address = addresses.ofRequest(request)
-    const wait = guesses.wait(address)
+    const { host = '' } = request.headers
+    const limit = mayBeOfAnyPage(host) && !isPublic(host) ? guesses.pages : guesses
+    const wait = limit.wait(address)
     if (wait > 0) throw tooMany(wait)
     if (isToken?.(given) === true) return true
     refusals[via] += 1
-    guesses.wrong(address)
+    limit.wrong(address)
     return false
   }
 
@@ -209,6 +211,19 @@ export function createAccess(settings: AccessSettings): Access {
       return cookies.ended(isEncrypted(headers))
     },
   }
+}
+
+/** Last parts of names that nobody can have on the internet. */
+const privateNames = new Set(['local', 'localhost', 'internal', 'lan', 'home', 'arpa'])
+
+/**
+ * Whether a page from anywhere may have been loaded by this name: whoever has one on the internet may have it mean an address of
+ * this host afterwards, and browsers take what the page sends then for the host's own.
+ */
+function mayBeOfAnyPage(authority: string): boolean {
+  const name = authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
+  const last = name.split('.').at(-1) ?? ''
+  return name.includes('.') && !isIPv4(name) && !name.startsWith('[') && !privateNames.has(last)
 }
 
 /** An address of IPv6 that is listened at as it was given, and as browsers write it: `::ffff:127.0.0.1` is `[::ffff:7f00:1]`. */

@@ -234,6 +234,42 @@ test('a web page elsewhere that guesses in the browser of the owner cuts off web
   assert.equal((await single.request('GET', '/api/plugins')).status, 200)
 })
 
+test('a page that has its name mean an address of the host guesses without cutting off the owner, who logs in meanwhile', async (context) => {
+  const single = await startHostFor(context, {
+    settings: { token, publicUrl: 'https://home.example.com' },
+    clock: createManualClock(),
+  })
+  const kept = createKeptConnection(single)
+  context.after(() => kept.close())
+  const statusOf = async (host: string, given: string): Promise<number> =>
+    (await kept.ask('GET', '/api/plugins', { host, authorization: `Bearer ${given}` })).status
+  for (let attempt = 0; attempt < wrongTriesAllowed - 1; attempt += 1)
+    assert.equal(await statusOf(`page-${attempt}.evil.example:3000`, 'wrong'), 401)
+  const origin = { host: 'Evil.example.', origin: 'http://evil.example.' }
+  assert.equal((await kept.ask('POST', '/api/session', origin, { token: 'wrong' })).status, 401)
+  for (const host of [
+    'evil.example:3000',
+    'local.evil.example',
+    '127.0.0.1.evil.example',
+    'home.example.com.',
+  ])
+    assert.equal(await statusOf(host, token), 429, host)
+  for (const host of [
+    '192.168.1.5:3000',
+    '[fd00::5]:3000',
+    'server:3000',
+    'lupine.local',
+    'home.example.com',
+  ])
+    assert.equal(await statusOf(host, token), 200, host)
+  // As anybody does: on a connection of his own, and by the page.
+  assert.match(await logIn(single), /=/)
+  // By a name that no page elsewhere can have the guesses count for all.
+  for (let attempt = 0; attempt < wrongTriesAllowed; attempt += 1)
+    assert.equal(await statusOf('lupine.local', 'wrong'), 401)
+  for (const host of ['lupine.local', 'evil.example']) assert.equal(await statusOf(host, token), 429, host)
+})
+
 test('who gives no token does not guess', async (context) => {
   const single = await startHostFor(context, { settings: { token }, clock: createManualClock() })
   for (let attempt = 0; attempt < 40; attempt += 1) {
