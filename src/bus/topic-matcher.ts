@@ -1,5 +1,3 @@
-import { getOrInsert } from '../base/get-or-insert.ts'
-
 /** Values by the topic filters that they were added with, as a tree of levels. */
 export interface TopicMatcher<T> {
   add(filter: string, value: T): void
@@ -10,6 +8,11 @@ export interface TopicMatcher<T> {
 }
 
 interface Level<T> {
+  /**
+   * The levels after this one up to the next at which filters part, `+` included and `#` not. Absent: none. Thousands of long
+   * filters have many in common, and each would have to be looked for.
+   */
+  rest?: readonly string[]
   /** By the text of the next level, wildcards included. Absent: it is the last one, as most are. */
   next?: Map<string, Level<T>>
   /** Absent: no filter ends here. */
@@ -43,30 +46,10 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
     rememberedSize += size
   }
 
-  function removeFrom(level: Level<T>, levels: readonly string[], depth: number, value: T): void {
-    const name = levels[depth]
-    if (name === undefined) {
-      const index = level.values?.lastIndexOf(value) ?? -1
-      if (index >= 0) level.values?.splice(index, 1)
-      if (level.values?.length === 0) delete level.values
-      return
-    }
-    const next = level.next?.get(name)
-    if (next === undefined) return
-    removeFrom(next, levels, depth + 1, value)
-    if (next.values !== undefined || next.next !== undefined) return
-    level.next?.delete(name)
-    if (level.next?.size === 0) delete level.next
-  }
-
   return {
     add(filter, value) {
       forget()
-      let level = root
-      for (const name of filter.split('/')) {
-        level.next ??= new Map()
-        level = getOrInsert(level.next, name, () => ({}))
-      }
+      const level = levelOf(root, filter.split('/'))
       level.values ??= []
       level.values.push(value)
     },
@@ -85,6 +68,94 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
   }
 }
 
+const none: readonly string[] = []
+
+const setRest = (level: Level<unknown>, rest: readonly string[]): void => {
+  if (rest.length === 0) delete level.rest
+  else level.rest = rest
+}
+
+/** The level at which a filter ends; it is made where there is none. */
+function levelOf<T>(root: Level<T>, levels: readonly string[]): Level<T> {
+  let level = root
+  let depth = 0
+  while (depth < levels.length) {
+    const name = levels[depth] ?? ''
+    level.next ??= new Map()
+    const present = level.next.get(name)
+    if (present === undefined) {
+      const end = levels.at(-1) === '#' ? Math.max(levels.length - 1, depth + 1) : levels.length
+      const made: Level<T> = {}
+      setRest(made, levels.slice(depth + 1, end))
+      level.next.set(name, made)
+      level = made
+      depth = end
+    } else {
+      const { rest = none } = present
+      let same = 0
+      while (same < rest.length && rest[same] === levels[depth + 1 + same]) same += 1
+      if (same < rest.length) part(present, same)
+      level = present
+      depth += 1 + same
+    }
+  }
+  return level
+}
+
+/** After the first `length` of the levels that follow it another filter goes on otherwise. */
+function part<T>(level: Level<T>, length: number): void {
+  const { rest = none, next, values } = level
+  const lower: Level<T> = {
+    ...(next === undefined ? {} : { next }),
+    ...(values === undefined ? {} : { values }),
+  }
+  setRest(lower, rest.slice(length + 1))
+  setRest(level, rest.slice(0, length))
+  delete level.values
+  level.next = new Map([[rest[length] ?? '', lower]])
+}
+
+/** Where filters do not part any more, what follows is one again. */
+function join<T>(level: Level<T>): void {
+  if (level.next?.size !== 1 || level.values !== undefined) return
+  const [only] = level.next
+  if (only === undefined || only[0] === '#') return
+  const [name, { rest = none, next, values }] = only
+  setRest(level, [...(level.rest ?? none), name, ...rest])
+  if (next === undefined) delete level.next
+  else level.next = next
+  if (values !== undefined) level.values = values
+}
+
+function removeFrom<T>(level: Level<T>, levels: readonly string[], depth: number, value: T): void {
+  const name = levels[depth]
+  if (name === undefined) {
+    const index = level.values?.lastIndexOf(value) ?? -1
+    if (index >= 0) level.values?.splice(index, 1)
+    if (level.values?.length === 0) delete level.values
+    return
+  }
+  const next = level.next?.get(name)
+  if (next === undefined) return
+  const { rest = none } = next
+  if (rest.some((one, index) => one !== levels[depth + 1 + index])) return
+  removeFrom(next, levels, depth + 1 + rest.length, value)
+  if (next.values !== undefined || next.next !== undefined) {
+    join(next)
+    return
+  }
+  level.next?.delete(name)
+  if (level.next?.size === 0) delete level.next
+}
+
+/** Whether the levels of a topic from `depth` on are those that follow. */
+function follows(rest: readonly string[], levels: readonly string[], depth: number): boolean {
+  if (depth + rest.length > levels.length) return false
+  for (let index = 0; index < rest.length; index += 1)
+    if (rest[index] !== '+' && rest[index] !== levels[depth + index]) return false
+  return true
+}
+
 function collect<T>(
   { next, values = [] }: Level<T>,
   levels: readonly string[],
@@ -99,8 +170,17 @@ function collect<T>(
     return
   }
   if (next === undefined) return
-  const same = next.get(name)
-  if (same !== undefined) collect(same, levels, depth + 1, found)
-  const any = next.get('+')
-  if (any !== undefined) collect(any, levels, depth + 1, found)
+  collectBelow(next.get(name), levels, depth + 1, found)
+  collectBelow(next.get('+'), levels, depth + 1, found)
+}
+
+function collectBelow<T>(
+  level: Level<T> | undefined,
+  levels: readonly string[],
+  depth: number,
+  found: T[],
+): void {
+  if (level === undefined) return
+  if (level.rest === undefined) collect(level, levels, depth, found)
+  else if (follows(level.rest, levels, depth)) collect(level, levels, depth + level.rest.length, found)
 }

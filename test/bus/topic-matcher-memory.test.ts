@@ -26,3 +26,18 @@ test('topics that are asked for once, and filters that come and go, leave no mem
   assert.ok(heap() - first < allowed, `filters: ${heap() - first} bytes`)
   assert.deepEqual(matcher.match('client-1/last'), ['kept'])
 })
+
+test('long filters that have hardly a level in common take little, so that a topic is not compared with each of their levels by itself', () => {
+  const matcher = createTopicMatcher<string>()
+  const filter = (number: number): string =>
+    `${[...number.toString(2).padStart(11, '0')].join('/').replaceAll('1', '+')}${'/+'.repeat(80)}/last`
+  matcher.add(filter(2_000), 'warm-up')
+  const first = heap()
+  for (let number = 0; number < 2_000; number += 1) matcher.add(filter(number), String(number))
+  assert.ok(heap() - first < allowed, `${heap() - first} bytes`)
+  const topic = (end: string): string => `${'0/'.repeat(11)}${'x/'.repeat(80)}${end}`
+  assert.equal(matcher.match(topic('last')).length, 2_001)
+  assert.deepEqual(matcher.match(topic('other')), [])
+  for (let number = 0; number < 2_000; number += 1) matcher.remove(filter(number), String(number))
+  assert.deepEqual(matcher.match(topic('last')), ['warm-up'])
+})
