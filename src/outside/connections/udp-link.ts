@@ -20,13 +20,15 @@ const isMulticast = (address: string): boolean =>
 /** What is wrong with groups that no socket can ever join, in a sentence. */
 export function groupsFault(groups: readonly string[]): string | undefined {
   const wrong = groups.find((group) => !isMulticast(group))
-  if (wrong !== undefined)
-    return `${wrong} is no multicast group; those are addresses from 224.0.0.0 to 239.255.255.255, or that begin with ff`
-  const isMixed = groups.some(isIPv4) && groups.some(isIPv6)
-  return isMixed ? 'the groups of a socket are of IPv4, or of IPv6; make one socket for each' : undefined
+  return wrong === undefined
+    ? undefined
+    : `${wrong} is no multicast group; those are addresses from 224.0.0.0 to 239.255.255.255, or that begin with ff`
 }
 
-/** A UDP socket: of IPv4, or of IPv6 when one of its groups is. Datagrams that nobody takes are lost, and counted. */
+/**
+ * A UDP socket: of IPv4, or of IPv6 when one of its groups is, which on Linux hears groups of IPv4, too. Datagrams that nobody takes
+ * are lost, and counted.
+ */
 export function openUdp(
   target: UdpTarget,
   events: LinkEvents,
