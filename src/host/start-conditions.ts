@@ -126,10 +126,13 @@ function missingDirectories(path: string): string[] {
 
 /** Takes back what a start that came to nothing has made. What somebody has put there since stays, with all that it is in. */
 async function removeEmpty(directories: readonly string[]): Promise<void> {
-  try {
-    for (const directory of directories) await rmdir(directory)
-  } catch (error) {
-    if (systemErrorCode(error) === undefined) throw error
+  for (const directory of directories) {
+    try {
+      await rmdir(directory)
+    } catch (error) {
+      // The innermost ones may never have been made.
+      if (systemErrorCode(error) === undefined) throw error
+    }
   }
 }
 

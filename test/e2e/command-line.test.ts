@@ -64,6 +64,15 @@ test('a data directory that cannot be made ends with one line and code 1', async
   assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
 })
 
+test('a start that can make only the first of several directories leaves none of them', async (context) => {
+  const folder = await temporaryDirectory(context)
+  // Longer than the name of a directory may be.
+  const { code, stderr } = await runProgram(['--data-dir', join(folder, 'deep', 'd'.repeat(300)), ...free])
+  assert.equal(code, 1)
+  assert.match(stderr, /^lupine: The data directory .* cannot be written.*HOST_DATA_DIR.*\n$/)
+  assert.deepEqual(await readdir(folder), [])
+})
+
 test('a data directory behind a link to a disk that is not mounted ends with one line that says so, and code 1', async (context) => {
   const folder = await temporaryDirectory(context)
   const link = join(folder, 'link')
