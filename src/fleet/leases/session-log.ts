@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log/log.ts'
-import { isFresh, type LeaseState } from './state.ts'
+import { type Held, isFresh, type LeaseState } from './state.ts'
 
 /** What the log says of sessions: who reads it later finds when hosts came and went, and why plugins moved. */
 
@@ -32,7 +32,10 @@ export function logRenewed(logger: Logger, before: LeaseState, after: LeaseState
   const { own, held } = before
   if (own === null || own.validFrom === null || own.session !== after.own?.session) return
   if (isFresh(before, now) || !isFresh(after, now)) return
-  if (![...held.values()].some(({ phase }) => phase === 'stopping' || phase === 'stopped')) return
+  const isBack = ({ phase, isLeaving }: Held): boolean =>
+    !isLeaving && (phase === 'stopping' || phase === 'stopped')
+  // Those that leave do not start here again.
+  if (![...held.values()].some(isBack)) return
   logger.warn(
     'The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
       "fleet's store could not be reached, or this machine was asleep",

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionRecord } from '../../../src/fleet/leases/records.ts'
-import { logOtherHost } from '../../../src/fleet/leases/session-log.ts'
-import { initialLeaseState, type LeaseState } from '../../../src/fleet/leases/state.ts'
+import { logOtherHost, logRenewed } from '../../../src/fleet/leases/session-log.ts'
+import { type Held, initialLeaseState, type LeaseState } from '../../../src/fleet/leases/state.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 
 const gone = 'warn A host of the fleet is gone: it is not heard of any more, so others take its plugins'
@@ -32,6 +32,44 @@ for (const { title, before, after, seconds, lines } of [
   test(`the log of another host's session that ${title}`, () => {
     const logger = createRecordingLogger()
     logOtherHost(logger, knowing(before, 1), knowing(after, 1 + seconds * 1_000), 'h2')
+    assert.deepEqual(
+      logger.lines.map(({ level, message }) => `${level} ${message}`),
+      lines,
+    )
+  })
+}
+
+const renewed =
+  'warn The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
+  "fleet's store could not be reached, or this machine was asleep"
+
+/** What this host knows of itself, with a session whose last renewal was sent at a time, and one plugin. */
+function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeaving = false }): LeaseState {
+  const own = {
+    ...{ session: 's', revision: 1, n: 1, sent: new Map(), lastSent: validFrom },
+    validFrom,
+    withdrawnAt: null,
+  }
+  const held = new Map([['@a/p', { epoch: 1, revision: 1, phase, isLeaving, askedAt: 0 }]])
+  return { ...initialLeaseState({ host: 'h1', process: 'x' }), isSynced: true, own, held }
+}
+
+for (const { title, plugin, seconds, lines } of [
+  { title: 'late, and stopped its plugin', plugin: {}, seconds: 5, lines: [renewed] },
+  { title: 'late, and is stopping it', plugin: { phase: 'stopping' as const }, seconds: 5, lines: [renewed] },
+  { title: 'late, before it has stopped it', plugin: { phase: 'running' as const }, seconds: 5, lines: [] },
+  { title: 'in time', plugin: {}, seconds: 3, lines: [] },
+  {
+    title: 'late, while its plugin goes to another host',
+    plugin: { isLeaving: true },
+    seconds: 5,
+    lines: [],
+  },
+]) {
+  test(`the log of a host that renews its session ${title}`, () => {
+    const logger = createRecordingLogger()
+    const now = 1 + seconds * 1_000
+    logRenewed(logger, holding(1, plugin), holding(now, plugin), now)
     assert.deepEqual(
       logger.lines.map(({ level, message }) => `${level} ${message}`),
       lines,
