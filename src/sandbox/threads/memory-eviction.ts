@@ -92,12 +92,14 @@ export function createMemoryEviction(settings: MemoryEvictionSettings): { close(
   async function evictLargest(available: number, reserve: number): Promise<void> {
     const left = Math.round(available / mebibyte)
     const isUrgent = available < reserve * urgentReserves
-    const bySize = [...settings.workers()]
+    const workers = [...settings.workers()]
+    const bySize = workers
       .filter((worker) => !ending.has(worker))
       .sort((one, other) => other.largest() - one.largest())
     const largest = bySize.find((one) => one.largest() > (isUrgent ? one.spared / 2 : one.spared))
     if (largest === undefined) {
-      warn(left, bySize[0]?.largest() ?? 0)
+      // It may all be what those have that end.
+      if (bySize.length === workers.length) warn(left, bySize[0]?.largest() ?? 0)
       return
     }
     const hasGrown = largest.largest() > (before.get(largest) ?? 0) + growth

@@ -97,6 +97,14 @@ test('§6 one that does not come to its end does not keep the others from being 
   assert.deepEqual((await after(reserve / 2 - 1, 500)).slice(0, 1), ['end middling'])
 })
 
+test('§6 while one that had much comes to its end the log does not say that it is not the plugins', async (context) => {
+  const { after, stuck, warned } = stage(context, { large: 100, small: 10 })
+  await after(2 * reserve - 1, 5_000)
+  stuck.add('large')
+  assert.deepEqual(await after(reserve / 2 - 1, 5_000), ['end large'])
+  assert.deepEqual(warned, [])
+})
+
 test('§6 who takes little stays, and the log says once that it is not the plugins', async (context) => {
   const { after, warned } = stage(context, { one: 47, other: 20 })
   assert.deepEqual(await after(reserve - 1, 20_000), ['collect one', 'collect one'])
