@@ -71,7 +71,7 @@ export function PlacementPanel({ plugin }: { plugin: Plugin }) {
             .filter((name) => name !== '' && !live.includes(name))
             .map((name) => (
               <option key={name} value={name}>
-                {name} (not there now)
+                {live.length === 0 ? name : `${name} (not there now)`}
               </option>
             ))}
         </select>

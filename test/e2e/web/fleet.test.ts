@@ -151,6 +151,10 @@ test(
     assert.deepEqual(await host.getByRole('option').allInnerTexts(), ['Any', 'attic', 'cellar', 'garage'])
     await page.getByText('Live hosts have: car, serial, zigbee-dongle.').waitFor()
     assert.equal(await host.inputValue(), 'attic')
+    // Where nobody knows which hosts are live none is said to be gone.
+    hosts.splice(0)
+    await page.getByText('Which hosts are live, and what they have, cannot be told just now.').waitFor()
+    assert.deepEqual(await host.getByRole('option').allInnerTexts(), ['Any', 'attic'])
   },
 )
 
