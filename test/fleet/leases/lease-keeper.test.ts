@@ -242,7 +242,8 @@ test('a host that slept for less than its session lasts says why its plugins wer
   const { keeper, done, running } = await openKeptHost(context, stage.url(), stage.newFleet(), 'h1', {
     ...{ wanted: plugins('@a/p'), logger },
     elapsed: { elapsed: () => elapsed() + slept },
-    timing: { ...leaseTiming, sessionLength: 600_000, takeOverAfter: 700_000 },
+    // So long that the test itself may be slow.
+    timing: { ...leaseTiming, unloadAfter: 200_000, sessionLength: 600_000, takeOverAfter: 700_000 },
   })
   await until('the plugin', async () => running.size === 1)
   slept = 300_000
