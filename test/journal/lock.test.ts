@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -68,6 +69,23 @@ test('a process that is killed leaves no lock, in whichever way it held it', asy
     assert.ok(lock, name)
     await lock.release({ withFile: true })
   }
+})
+
+test('the lock of a file that a start which failed takes away just then counts for nothing', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const native = await nativeLock()
+  let isThere = true
+  const late: KernelLock = (fileDescriptor) => {
+    // It was open already.
+    if (isThere) rmSync(join(directory, '.host.lock'))
+    isThere = false
+    return native(fileDescriptor)
+  }
+  const lock = await lockDirectory(directory, [late])
+  assert.ok(lock)
+  assert.equal(await lockDirectory(directory, [native]), undefined)
+  await lock.release({ withFile: true })
+  assert.deepEqual(await readdir(directory), [])
 })
 
 test('where one way does not exist the next is taken', async (context) => {

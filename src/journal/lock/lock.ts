@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { privateFileMode } from '../../base/files/private-files.ts'
@@ -28,10 +29,11 @@ export async function lockDirectory(
   for (const lock of kernelLocks ?? [await nativeLock(), flockProgram]) {
     const outcome = lock(handle.fd)
     if (outcome === 'not available') continue
-    if (outcome === 'taken')
+    if (outcome === 'taken' && existsSync(path))
       return { release: (options) => release(handle, created ? path : undefined, options) }
     await handle.close()
-    return undefined
+    // A start that failed took its file away between the two calls: the next host would make another one, and lock that.
+    return outcome === 'taken' ? lockDirectory(directory, kernelLocks) : undefined
   }
   await release(handle, created ? path : undefined, { withFile: true })
   const remove = await takeLockFile(join(directory, processLockFileName))
