@@ -66,11 +66,20 @@ export function readDeviceIdentifier(hostId: string, identifier: string): Device
   return { plugin: `${namespace}/${shortId}`, device }
 }
 
+/** The members that say something: an empty text says nothing. */
+function said(members: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([name, text]) =>
+      text === undefined || text === '' ? [] : [[name, text]],
+    ),
+  )
+}
+
 /** What the exposures of one device say of it; of two that say something the later one counts. */
 function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | undefined {
   let found: ExposedDevice | undefined
   for (const { exposure } of exposures)
-    if (exposure.device !== undefined) found = { ...found, ...exposure.device }
+    if (exposure.device !== undefined) found = { ...found, ...said(exposure.device), id: exposure.device.id }
   return found
 }
 
@@ -102,10 +111,7 @@ function componentKey(id: string): string {
 
 /** Without what is an empty text: Home Assistant shows no entity with such an icon or class. */
 function withoutEmpty({ icon, deviceClass, area, ...exposure }: Exposure): Exposure {
-  const said = Object.entries({ icon, deviceClass, area }).filter(
-    ([, text]) => text !== undefined && text !== '',
-  )
-  return { ...exposure, ...Object.fromEntries(said) }
+  return { ...exposure, ...said({ icon, deviceClass, area }) }
 }
 
 /** Home Assistant refuses an icon without a set; nearly all are Material Design's. */

@@ -4,6 +4,7 @@ import type { JsonObject } from '../../src/base/text/json.ts'
 import { discoveryOf, removalOf } from '../../src/home-assistant/discovery-payload.ts'
 import {
   type ExposedComponent,
+  type ExposedDevice,
   exposedComponents,
   type Exposure,
   featuresOf,
@@ -106,6 +107,13 @@ test('An option that is an empty text says nothing: Home Assistant takes no enti
   const empty = { icon: '', deviceClass: '', area: '' }
   for (const component of exposedComponents)
     assert.deepEqual(discover({ it: complete(component, empty) }), discover({ it: complete(component) }))
+})
+
+test('What a device says with an empty text it does not say: another exposure may, or what stands for it', () => {
+  const ofDevice = (device: ExposedDevice): object =>
+    discover({ it: complete('light', { area: 'Hall', device }) })
+  const empty = { name: '', model: '', manufacturer: '', serial: '', version: '', area: '', via: '' }
+  assert.deepEqual(ofDevice({ id: 'd', ...empty }), ofDevice({ id: 'd' }))
 })
 
 test('A humidifier has bounds and a class that Home Assistant takes', () => {
