@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { systemClock } from './base/time/clock.ts'
 import { systemFileSystem } from './base/files/file-system.ts'
 import { storageFault } from './base/files/storage-fault.ts'
+import { UnusableFileError } from './base/files/unusable-file.ts'
 import { createLogger } from './base/log/log.ts'
 import { messageOf, Problem, systemErrorCode } from './base/problem.ts'
 import { shrinkHeap } from './base/memory/shrink-heap.ts'
@@ -128,8 +129,10 @@ async function whileStopped<T>(settings: Settings, task: (directory: string) => 
   if (owner !== undefined) actAs(owner, directory)
   const lock = await lockDirectory(directory).catch((error: unknown) =>
     fail(
-      `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +
-        (storageFault(error) ?? 'correct HOST_DATA_DIR (--data-dir), or its permissions.'),
+      error instanceof UnusableFileError
+        ? error.message
+        : `${directory} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}): ` +
+            (storageFault(error) ?? 'correct HOST_DATA_DIR (--data-dir), or its permissions.'),
       exitCode.failed,
     ),
   )

@@ -10,6 +10,7 @@ import { isLoopback } from '../base/network/loopback.ts'
 import { chownCommand } from '../base/files/chown-command.ts'
 import { type HeldDirectory, holdDirectory } from '../base/files/held-directory.ts'
 import { makePrivateDirectory } from '../base/files/private-files.ts'
+import { UnusableFileError } from '../base/files/unusable-file.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
 import { openTlsFiles, type TlsFiles } from '../base/keys/tls-files.ts'
@@ -152,6 +153,7 @@ export async function takeDirectory(
   } catch (error) {
     await held?.release()
     await removeEmpty(made)
+    if (error instanceof UnusableFileError) throw new StartError(error.message, { cause: error })
     const code = systemErrorCode(error)
     const advice =
       (await adviceOnLink(directory)) ?? adviceOn[code ?? ''] ?? storageFault(error) ?? rightsMissing

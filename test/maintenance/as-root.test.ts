@@ -106,3 +106,29 @@ test('a file that the host may not read is told with the command that gives all 
       `another user, give that one's files to the user of the host: chown -R ${ids} "/some where"`,
   })
 })
+
+test(
+  'a lock file that is another user’s is told with the command that gives all of the directory to the host',
+  { skip },
+  async (context) => {
+    const directory = await temporaryDirectory(context)
+    const host = await startHostProcess(directory)
+    context.after(() => host.stop('SIGKILL'))
+    await host.stop('SIGTERM')
+    const lock = join(directory, '.host.lock')
+    await chown(lock, owner, owner)
+    // Root without the right to open what is not its own is any user.
+    const within = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search']
+    for (const command of [['--http-port', '0', '--mqtt-port', '0'], ['repair']]) {
+      const { code, stderr } = await runProgram([...command, '--data-dir', directory], {}, within)
+      assert.deepEqual(
+        [code, stderr],
+        [
+          1,
+          `lupine: ${lock} cannot be used (EACCES): it must be a file that the host may read and write. Where it belongs to another ` +
+            `user, give that one's files to the user of the host: chown -R 0:0 "${directory}"\n`,
+        ],
+      )
+    }
+  },
+)

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { privateFileMode } from '../../base/files/private-files.ts'
+import { UnusableFileError } from '../../base/files/unusable-file.ts'
 import { systemErrorCode } from '../../base/problem.ts'
 import { flockProgram, type KernelLock, nativeLock } from './kernel-lock.ts'
 import { takeLockFile } from './process-lock-file.ts'
@@ -18,7 +19,8 @@ export interface DirectoryLock {
 /**
  * Takes the data directory for this process. The lock is the kernel's, on an open file: it goes with the
  * process, whatever ends it, so there is no stale lock. Where none of `kernelLocks` works, a file that names the
- * process takes its place. Returns undefined when another host has it.
+ * process takes its place. Returns undefined when another host has it. Throws `UnusableFileError` where the lock file is not
+ * this process's to use, as in a directory in which root has been before.
  */
 export async function lockDirectory(
   directory: string,
@@ -40,12 +42,17 @@ export async function lockDirectory(
   return remove === undefined ? undefined : { release: remove }
 }
 
+/** What the system says of one file; all else is about the disk. */
+const ofThatFile: ReadonlySet<string | undefined> = new Set(['EACCES', 'EISDIR', 'EPERM'])
+
 /** Whoever made the file may take it away between the two calls: then it is made again, and known to be made here. */
 async function openLockFile(path: string): Promise<{ handle: FileHandle; created: boolean }> {
   for (;;) {
     const made = await openUnless('EEXIST', path, 'wx+')
     if (made !== undefined) return { handle: made, created: true }
-    const found = await openUnless('ENOENT', path, 'r+')
+    const found = await openUnless('ENOENT', path, 'r+').catch((error: unknown) => {
+      throw ofThatFile.has(systemErrorCode(error)) ? new UnusableFileError(path, error) : error
+    })
     if (found !== undefined) return { handle: found, created: false }
   }
 }

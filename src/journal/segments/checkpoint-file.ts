@@ -1,11 +1,11 @@
 import { join } from 'node:path'
 import { type FileSystem, writeFileAtomically } from '../../base/files/file-system.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
+import { UnusableFileError } from '../../base/files/unusable-file.ts'
 import { type Checkpoint, parseCheckpoint } from '../../schema/journal/stored-state.ts'
 import { decodeLine, encodeLine } from '../lines/journal-line.ts'
 import { hashOfBeginning } from '../lines/line-reader.ts'
 import { systemErrorCode } from '../../base/problem.ts'
-import { unusable } from './damaged-journal.ts'
 import type { FoundSegment, Segment } from './segment.ts'
 import { changeStoredState, foldVersion, storeState, type FoldedEvents } from '../fold/stored-state.ts'
 import type { Vault } from '../vault.ts'
@@ -70,7 +70,7 @@ export async function parseCheckpointFile(
 ): Promise<Checkpoint | undefined> {
   const path = join(directory, checkpointFileName)
   const content = await files.readFile(path).catch((error: unknown) => {
-    if (systemErrorCode(error) !== 'ENOENT') throw unusable(path, error)
+    if (systemErrorCode(error) !== 'ENOENT') throw new UnusableFileError(path, error)
     return undefined
   })
   if (content === undefined) return undefined

@@ -1,8 +1,6 @@
 import type { FileHandle } from 'node:fs/promises'
-import { dirname } from 'node:path'
-import { chownCommand } from '../../base/files/chown-command.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
-import { messageOf, systemErrorCode } from '../../base/problem.ts'
+import { UnusableFileError } from '../../base/files/unusable-file.ts'
 import type { NewerFormatError } from '../lines/upcast.ts'
 
 const effectOnLast = (witness: string): string =>
@@ -58,20 +56,6 @@ export class NewerJournalError extends Error {
   }
 }
 
-/** One line that says what to do. */
-export function unusable(path: string, error: unknown): Error {
-  const code = systemErrorCode(error)
-  // It is seldom the only one: what root has started, or copied, is root's.
-  const advice =
-    code === 'EACCES'
-      ? `. Where it belongs to another user, give that one's files to the user of the host: ${chownCommand(dirname(path))}`
-      : '; correct that, or its permissions.'
-  return new Error(
-    `${path} cannot be used (${code ?? messageOf(error)}): it must be a file that the host may read and write${advice}`,
-    { cause: error },
-  )
-}
-
 /** Opens a file of the journal that is there. */
 export async function openExisting(
   files: FileSystem,
@@ -81,6 +65,6 @@ export async function openExisting(
   try {
     return await files.open(path, flags)
   } catch (error) {
-    throw unusable(path, error)
+    throw new UnusableFileError(path, error)
   }
 }

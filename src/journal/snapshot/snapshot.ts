@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { KnownRepository } from '../../../machines/host.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
+import { UnusableFileError } from '../../base/files/unusable-file.ts'
 import { SecretKeyError } from '../../base/keys/key-ring.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import {
@@ -14,7 +15,6 @@ import { jsonDepthLimit, parseJsonText } from '../../schema/parsing/json-text.ts
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { doubtfulEdits } from './doubtful-edits.ts'
 import { type HostState, isInstalled, stateOf } from '../fold/evolve.ts'
-import { unusable } from '../segments/damaged-journal.ts'
 import { changeHostFile, noVault, type Vault } from '../vault.ts'
 
 /** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */
@@ -74,7 +74,7 @@ export async function readSnapshot(
     bytes = await files.readFile(path)
   } catch (error) {
     if (systemErrorCode(error) === 'ENOENT') return undefined
-    throw unusable(path, error)
+    throw new UnusableFileError(path, error)
   }
   const json = parseJsonText(bytes, jsonDepthLimit + levelsAroundConfig)
   if (!json.ok) throw new Error(`${path} ${json.message}. ${advice}`)

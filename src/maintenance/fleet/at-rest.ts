@@ -1,4 +1,5 @@
 import { resolve } from 'node:path'
+import { UnusableFileError } from '../../base/files/unusable-file.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { type FleetFiles, openFleetFiles } from '../../fleet/files/fleet-files.ts'
 import type { StoreConnection } from '../../fleet/store/connect-store.ts'
@@ -17,6 +18,7 @@ export interface MembershipSettings extends DirectorySettings {
 /** Holds the directory meanwhile. Throws one sentence when a host is running in it. */
 export async function whileAtRest<T>(directory: string, task: () => Promise<T>): Promise<T> {
   const lock = await lockDirectory(directory).catch((error: unknown) => {
+    if (error instanceof UnusableFileError) throw error
     throw new Error(
       `${resolve(directory)} cannot be used as a data directory (${systemErrorCode(error) ?? messageOf(error)}); ` +
         'name that of the host with HOST_DATA_DIR (--data-dir).',
