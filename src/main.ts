@@ -21,7 +21,7 @@ import type { Vault } from './journal/vault.ts'
 import { makeSecretKey, readKeys, rewriteDirectory, vaultOf } from './maintenance/secret-commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
-import { type Owner, ownerOfState } from './maintenance/used-directory.ts'
+import { type Owner, ownerOfDirectory, ownerOfState } from './maintenance/used-directory.ts'
 import {
   type FleetCommand,
   helpText,
@@ -105,14 +105,18 @@ async function start(settings: Settings): Promise<void> {
   )
 }
 
-/** What root writes for the host of another user would be root's, and that host could not read it any more. */
-function actAs({ uid, gid }: Owner, directory: string): void {
-  if (process.getuid?.() !== 0 || uid === 0) return
+/**
+ * What root writes for the host of another user would be root's, and that host could not read it any more. Answers whether this
+ * process has become that user.
+ */
+function actAs({ uid, gid }: Owner, directory: string): boolean {
+  if (process.getuid?.() !== 0 || uid === 0) return false
   try {
     // Key and state are their owner's alone, so no other group of that user is needed.
     process.setgroups?.([gid])
     process.setgid?.(gid)
     process.setuid?.(uid)
+    return true
   } catch (error) {
     const reason = systemErrorCode(error) ?? messageOf(error)
     fail(
@@ -209,6 +213,15 @@ async function repair(vault: Vault, directory: string): Promise<string> {
     .join('')
 }
 
+/** In the data directory of another user's host the token is that user's: the host could not read it otherwise. */
+async function makeToken(settings: Settings): Promise<string> {
+  const directory = resolve(settings.dataDirectory)
+  const owner =
+    settings.tokenFile === undefined ? await ownerOfDirectory(systemFileSystem, directory) : undefined
+  const isOther = owner !== undefined && actAs(owner, directory)
+  return makeTokenFile(systemFileSystem, settings, isOther ? `the user ${owner.uid}` : undefined)
+}
+
 async function runSecretCommand(command: SecretCommand, settings: Settings): Promise<string> {
   const { secretKeyFile = '', dataDirectory } = settings
   if (command === 'secret-key') return makeSecretKey(secretKeyFile)
@@ -245,7 +258,7 @@ try {
   else if ('membership' in line) await tell(() => runFleetCommand(line), withAdvice)
   else {
     const { command, settings } = line
-    if (command === 'token') await tell(() => makeTokenFile(systemFileSystem, settings))
+    if (command === 'token') await tell(() => makeToken(settings))
     else if (command === 'repair') await tell(() => runRepair(settings), withAdvice)
     else await tell(() => runSecretCommand(command, settings), withAdvice)
   }

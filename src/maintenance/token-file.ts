@@ -10,22 +10,35 @@ const tokenBytes = 32
 /** Name in the data directory, where nothing else is asked for. */
 const tokenFileName = '.host.token'
 
+/** Where the file is to be. */
+export interface TokenPlace {
+  /** Undefined: in the data directory. */
+  tokenFile: string | undefined
+  dataDirectory: string
+}
+
 /**
  * Makes a file with a new token, for its owner alone, and answers what to tell its user. Throws one sentence where
  * there is a file already: it is never overwritten, as everybody who has the token in it would be locked out.
+ *
+ * `reader`: who this process is, to whoever runs the command.
  */
 export async function makeTokenFile(
   files: FileSystem,
-  { tokenFile, dataDirectory }: { tokenFile: string | undefined; dataDirectory: string },
+  { tokenFile, dataDirectory }: TokenPlace,
+  reader = 'you',
 ): Promise<string> {
   const path = resolve(tokenFile ?? join(dataDirectory, tokenFileName))
   if (tokenFile === undefined) await makePrivateDirectory(files, dirname(path))
   const token = randomBytes(tokenBytes).toString('base64url')
-  await createFile(files, path, `${token}\n`, privateFileMode).catch((error: unknown) => {
-    throw explained(error, path)
+  await createFile(files, path, `${token}\n`, privateFileMode).catch(async (error: unknown) => {
+    const isFolder = systemErrorCode(error) === 'EEXIST' && (await files.stat(path)).isDirectory()
+    throw isFolder
+      ? new Error(`${path} is a folder; name a file in it.`, { cause: error })
+      : explained(error, path)
   })
   return (
-    `Made ${path}; only you can read it. Start the host with HOST_TOKEN_FILE=${path} (or --token-file).\n` +
+    `Made ${path}; only ${reader} can read it. Start the host with HOST_TOKEN_FILE=${path} (or --token-file).\n` +
     'Its content is the token: for the login of the web pages, "Authorization: Bearer …" and as the password of MQTT.\n'
   )
 }

@@ -30,3 +30,9 @@ export async function ownerOfState(files: FileSystem, directory: string): Promis
   const { uid, gid } = await files.stat(join(directory, found))
   return { uid, gid }
 }
+
+/** Of whom the directory itself is, whether a host has run in it or not. Undefined: it is not there, or cannot be looked at. */
+export async function ownerOfDirectory(files: FileSystem, directory: string): Promise<Owner | undefined> {
+  const found = await files.stat(directory).catch(() => undefined)
+  return found === undefined ? undefined : { uid: found.uid, gid: found.gid }
+}

@@ -74,6 +74,24 @@ test(
 )
 
 test(
+  'a token that root makes in the data directory of another user is that user’s, before the host’s first start, too',
+  { skip },
+  async (context) => {
+    const empty = await temporaryDirectory(context)
+    await chown(empty, owner, owner)
+    const { directory } = await hostOfAnother(context)
+    for (const data of [empty, directory]) {
+      const { code, stdout, stderr } = await runProgram(['token', '--data-dir', data])
+      const path = join(data, '.host.token')
+      assert.deepEqual([code, stderr], [0, ''])
+      assert.ok(stdout.startsWith(`Made ${path}; only the user ${owner} can read it. `), stdout)
+      const { uid, gid, mode } = await stat(path)
+      assert.deepEqual([uid, gid, mode & 0o777], [owner, owner, 0o600])
+    }
+  },
+)
+
+test(
   'a host that root starts in the directory of another user says what comes of it, and the way back',
   { skip },
   async (context) => {

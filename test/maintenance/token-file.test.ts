@@ -36,6 +36,14 @@ test('a token file is made for its owner alone, says how it is used, and is neve
   }
 })
 
+test('a token file that is named as a folder is refused, as no host reads one', async (context) => {
+  const directory = await temporaryDirectory(context)
+  await assert.rejects(makeTokenFile(systemFileSystem, { tokenFile: directory, dataDirectory: directory }), {
+    message: `${directory} is a folder; name a file in it.`,
+  })
+  assert.deepEqual(await readdir(directory), [])
+})
+
 test('half a token is not left behind by a full disk', async (context) => {
   const directory = await temporaryDirectory(context)
   for (const failing of ['writeFile', 'sync'] as const) {
