@@ -1,4 +1,5 @@
-import { networkInterfaces } from 'node:os'
+import { constants, networkInterfaces } from 'node:os'
+import { getSystemErrorName } from 'node:util'
 
 export type AddressFamily = 'IPv4' | 'IPv6'
 
@@ -10,11 +11,24 @@ export const listNetworks: ListNetworks = () => {
   try {
     return networkInterfaces()
   } catch (error) {
-    throw new Error(
-      'the system does not tell the networks of this machine, as when the host has too many files open; raise the limit (ulimit -n)',
-      { cause: error },
-    )
+    throw new Error(whyUntold(error), { cause: error })
   }
+}
+
+const shortages: readonly (number | undefined)[] = [constants.errno.EMFILE, constants.errno.ENFILE]
+
+/** What to do about an error of `networkInterfaces`, whose `errno` is the system's number. */
+export function whyUntold(error: unknown): string {
+  const untold = 'the system does not tell the networks of this machine'
+  const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
+  if (shortages.includes(number)) {
+    return `${untold}, as when the host has too many files open; raise the limit (ulimit -n)`
+  }
+  // Linux is asked by such a socket.
+  if (number === constants.errno.EAFNOSUPPORT) {
+    return `${untold}, as in a service with RestrictAddressFamilies= where AF_NETLINK is missing; add it there`
+  }
+  return number > 0 ? `${untold} (${getSystemErrorName(-number)})` : untold
 }
 
 /**

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { constants } from 'node:os'
 import { test } from 'node:test'
+import { whyUntold } from '../../src/outside/networks.ts'
 import { moduleAddress, printedWithFewFiles } from '../helpers/few-files.ts'
 
 test('that the networks of this machine are not told, while no file descriptor is left, is said with what to do', (context) => {
@@ -14,4 +16,19 @@ test('that the networks of this machine are not told, while no file descriptor i
   )
   if (printed !== undefined)
     assert.match(printed, /has too many files open; raise the limit \(ulimit -n\) true\n$/)
+})
+
+test('why the networks of this machine are not told is said by the number that the system gives', () => {
+  const { EMFILE, ENFILE, EAFNOSUPPORT, EACCES } = constants.errno
+  for (const [errno, words] of [
+    [EMFILE, /^the system does not tell .*too many files open; raise the limit \(ulimit -n\)$/],
+    [ENFILE, /^the system does not tell .*too many files open; raise the limit \(ulimit -n\)$/],
+    [
+      EAFNOSUPPORT,
+      /^the system does not tell .*RestrictAddressFamilies= where AF_NETLINK is missing; add it there$/,
+    ],
+    [EACCES, /^the system does not tell the networks of this machine \(EACCES\)$/],
+  ] as const)
+    assert.match(whyUntold(Object.assign(new Error('uv_interface_addresses'), { errno })), words)
+  assert.equal(whyUntold('nothing'), 'the system does not tell the networks of this machine')
 })
