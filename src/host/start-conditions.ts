@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { readFile, readlink, rmdir } from 'node:fs/promises'
+import { constants, existsSync } from 'node:fs'
+import { access, readFile, readlink, rmdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { type FileSystem, systemFileSystem } from '../base/files/file-system.ts'
@@ -150,7 +150,10 @@ export async function takeDirectory(
     await makePrivateDirectory(systemFileSystem, directory)
     held = await holdDirectory(system, directory)
     lock = await lockDirectory(directory)
+    // Its files may be this user's where it is not, as after a copy: then nothing could be replaced, and no file begun.
+    await access(directory, constants.W_OK | constants.X_OK)
   } catch (error) {
+    await lock?.release({ withFile: true })
     await held?.release()
     await removeEmpty(made)
     if (error instanceof UnusableFileError) throw new StartError(error.message, { cause: error })

@@ -13,6 +13,9 @@ import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 const owner = 64_123
 const skip = process.getuid?.() === 0 ? false : 'only root can make files of another user'
 
+/** Root without the right to open what is not its own is any user. */
+const asAnyUser = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search']
+
 async function giveAll(directory: string): Promise<void> {
   const names = await readdir(directory, { recursive: true })
   for (const name of ['', ...names]) await chown(join(directory, name), owner, owner)
@@ -135,10 +138,8 @@ test(
     await host.stop('SIGTERM')
     const lock = join(directory, '.host.lock')
     await chown(lock, owner, owner)
-    // Root without the right to open what is not its own is any user.
-    const within = ['setpriv', '--bounding-set', '-dac_override,-dac_read_search']
     for (const command of [['--http-port', '0', '--mqtt-port', '0'], ['repair']]) {
-      const { code, stderr } = await runProgram([...command, '--data-dir', directory], {}, within)
+      const { code, stderr } = await runProgram([...command, '--data-dir', directory], {}, asAnyUser)
       assert.deepEqual(
         [code, stderr],
         [
@@ -148,5 +149,29 @@ test(
         ],
       )
     }
+  },
+)
+
+test(
+  'a directory that is another user’s, with files that are the host’s own, stops the start before anything has changed',
+  { skip },
+  async (context) => {
+    const directory = await temporaryDirectory(context)
+    const first = await startHostProcess(directory)
+    context.after(() => first.stop('SIGKILL'))
+    await first.stop('SIGTERM')
+    await chown(directory, owner, owner)
+    await chmod(directory, 0o755)
+    const journal = await readFile(join(directory, '.host.journal'), 'utf8')
+    const flags = ['--data-dir', directory, '--http-port', '0', '--mqtt-port', '0']
+    const { code, stderr } = await runProgram(flags, {}, asAnyUser)
+    assert.deepEqual(
+      [code, stderr],
+      [
+        1,
+        `lupine: The data directory ${directory} cannot be written (EACCES): correct its permissions, or set HOST_DATA_DIR to another one.\n`,
+      ],
+    )
+    assert.equal(await readFile(join(directory, '.host.journal'), 'utf8'), journal)
   },
 )
