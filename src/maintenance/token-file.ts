@@ -29,7 +29,11 @@ export async function makeTokenFile(
   reader = 'you',
 ): Promise<string> {
   const path = resolve(tokenFile ?? join(dataDirectory, tokenFileName))
-  if (tokenFile === undefined) await makePrivateDirectory(files, dirname(path))
+  if (tokenFile === undefined) {
+    await makePrivateDirectory(files, dirname(path)).catch((error: unknown) => {
+      throw unwritable(path, error)
+    })
+  }
   const token = randomBytes(tokenBytes).toString('base64url')
   await createFile(files, path, `${token}\n`, privateFileMode).catch(async (error: unknown) => {
     const isFolder = systemErrorCode(error) === 'EEXIST' && (await files.stat(path)).isDirectory()

@@ -264,7 +264,7 @@ const refusals: [
     'keygen into a folder that is not there',
     async ({ directory }) => ['keygen', join(directory, 'x', 'k')],
     1,
-    /ENOENT/,
+    /\(ENOENT\): its folder is not there, so make that first\.$/m,
   ],
 ]
 

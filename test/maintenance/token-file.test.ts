@@ -44,6 +44,20 @@ test('a token file that is named as a folder is refused, as no host reads one', 
   assert.deepEqual(await readdir(directory), [])
 })
 
+test('a token for a data directory that cannot be made is refused with what to do', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const file = join(directory, 'file')
+  await writeFile(file, '')
+  for (const [dataDirectory, code] of [
+    [file, 'EEXIST'],
+    [join(file, 'data'), 'ENOTDIR'],
+  ] as const) {
+    await assert.rejects(makeTokenFile(systemFileSystem, { tokenFile: undefined, dataDirectory }), {
+      message: `${join(dataDirectory, '.host.token')} cannot be written (${code}): a file stands where its folder must be, so name another place.`,
+    })
+  }
+})
+
 test('half a token is not left behind by a full disk', async (context) => {
   const directory = await temporaryDirectory(context)
   for (const failing of ['writeFile', 'sync'] as const) {

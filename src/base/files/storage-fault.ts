@@ -33,6 +33,7 @@ export function storageFault(error: unknown): string | undefined {
 
 const noRoom = 'free some space on its disk'
 const noRight = 'correct its permissions, or those of its folder, or name another place'
+const fileInTheWay = 'a file stands where its folder must be, so name another place'
 
 /** What to do about a file that is not of the data directory. */
 const adviceElsewhere: Readonly<Record<string, string>> = {
@@ -42,7 +43,9 @@ const adviceElsewhere: Readonly<Record<string, string>> = {
   EPERM: noRight,
   EROFS: 'its file system is read-only, so name another place',
   EISDIR: 'it is a folder, so name a file',
-  ENOTDIR: 'a file stands where its folder must be, so name another place',
+  EEXIST: fileInTheWay,
+  ENOENT: 'its folder is not there, so make that first',
+  ENOTDIR: fileInTheWay,
   EIO: 'its disk reports an error, so check that',
 }
 
