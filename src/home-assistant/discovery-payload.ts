@@ -166,7 +166,7 @@ function deviceOf(
 export interface KnownIds {
   /** By component, those of the message before this one. */
   present?: ReadonlyMap<string, string> | undefined
-  /** Whether another device has it: `@a/b` with `c_d` and `@a/b_c` with `d` are written alike. */
+  /** Whether another plugin has it: `@a/b` with `c_d` and `@a/b_c` with `d` are written alike. */
   isTaken(uniqueId: string): boolean
 }
 

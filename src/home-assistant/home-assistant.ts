@@ -127,7 +127,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       plugin,
       exposures,
       bridged,
-      { present: present?.uniqueIds, isTaken: (uniqueId) => published.isTaken(uniqueId, key) },
+      { present: present?.uniqueIds, isTaken: (uniqueId) => published.isTaken(uniqueId, plugin.id) },
     )
     if (discovery.leftOut > 0)
       logger.warn('Home Assistant is not told of everything that a plugin exposes: it is too much', {

@@ -1,4 +1,3 @@
-import { getOrInsert } from '../base/get-or-insert.ts'
 import type { DeviceAddress, Discovery } from './discovery-payload.ts'
 import { readDevice } from './read-device.ts'
 
@@ -26,8 +25,8 @@ export interface PublishedDevices {
   get(key: string): PublishedDevice | undefined
   /** Whose the topic is, if this host has published something there. */
   keyAt(topic: string): string | undefined
-  /** Whether a component of another device has this `unique_id`, also one of another host, if that has been read. */
-  isTaken(uniqueId: string, key: string): boolean
+  /** Whether a component of another plugin has this `unique_id`, also one of another host, if that has been read. */
+  isTaken(uniqueId: string, plugin: string): boolean
   keep(entry: PublishedDevice): void
   forget(key: string): void
   all(): Iterable<PublishedDevice>
@@ -50,19 +49,21 @@ export function createPublishedDevices(): PublishedDevices {
   const keyOfTopic = new Map<string, string>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
   const foreign = new Map<string, ForeignDevice>()
-  /** The key of the device that has had a `unique_id` first. */
-  const keyOfUniqueId = new Map<string, string>()
+  /** What has had a `unique_id` first; of one plugin what has it last, as an exposure may go to another device. */
+  const byUniqueId = new Map<string, ForeignDevice | PublishedDevice>()
 
   function claim(entry: ForeignDevice | PublishedDevice): void {
-    const key = keyOf(entry)
-    for (const uniqueId of entry.uniqueIds?.values() ?? []) getOrInsert(keyOfUniqueId, uniqueId, () => key)
+    for (const uniqueId of entry.uniqueIds?.values() ?? [])
+      if (!isTaken(uniqueId, entry.plugin)) byUniqueId.set(uniqueId, entry)
   }
 
   function release(entry: ForeignDevice | PublishedDevice | undefined): void {
-    if (entry === undefined) return
-    const key = keyOf(entry)
-    for (const uniqueId of entry.uniqueIds?.values() ?? [])
-      if (keyOfUniqueId.get(uniqueId) === key) keyOfUniqueId.delete(uniqueId)
+    for (const uniqueId of entry?.uniqueIds?.values() ?? [])
+      if (byUniqueId.get(uniqueId) === entry) byUniqueId.delete(uniqueId)
+  }
+
+  function isTaken(uniqueId: string, plugin: string): boolean {
+    return (byUniqueId.get(uniqueId)?.plugin ?? plugin) !== plugin
   }
 
   function keep(entry: PublishedDevice): void {
@@ -94,7 +95,7 @@ export function createPublishedDevices(): PublishedDevices {
   return {
     get: (key) => published.get(key),
     keyAt: (topic) => keyOfTopic.get(topic),
-    isTaken: (uniqueId, key) => (keyOfUniqueId.get(uniqueId) ?? key) !== key,
+    isTaken,
     keep,
     forget,
     all: () => published.values(),

@@ -403,6 +403,32 @@ test('Entities of two plugins whose names and ids are written alike are two, and
   })
 })
 
+test('An entity that goes to another device of its plugin keeps its id, and no other plugin gets that one', async (t) => {
+  const bridged = (id: string): Exposure => ({ ...light, device: { id } })
+  const other = '@acme/lamp_hall'
+  const host = await stage(t, {
+    [lamp]: exposing({ hall_on: bridged('east'), b: bridged('east'), c: bridged('west') }),
+    [other]: { ...exposing({}), plugin: pluginNamed(other) },
+  })
+  await host.homeAssistant.start()
+  const ofOther = 'homeassistant/device/home_acme_lamp_hall/config'
+  for (const [from, to] of [
+    ['east', 'west'],
+    ['west', 'east'],
+  ] as const) {
+    host.change(lamp, { hall_on: bridged(to), b: bridged('east'), c: bridged('west') })
+    await Promise.resolve()
+    host.change(other, { on: light })
+    await Promise.resolve()
+    const ids = await uniqueIds(host)
+    assert.ok(ids[`homeassistant/device/home_acme_lamp_${to}/config`]?.includes('home_acme_lamp_hall_on'), to)
+    assert.equal(ids[`homeassistant/device/home_acme_lamp_${from}/config`]?.length, 1)
+    assert.deepEqual(ids[ofOther], ['home_acme_lamp_hall_on_f791f493'])
+    host.change(other, {})
+    await Promise.resolve()
+  }
+})
+
 test('After close nothing more is said, and the device stays', async (t) => {
   const { homeAssistant, published, become, listeners } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await homeAssistant.start()
