@@ -213,8 +213,8 @@ export function createAccess(settings: AccessSettings): Access {
   }
 }
 
-/** Last parts of names that nobody can have on the internet. */
-const privateNames = new Set(['local', 'localhost', 'internal', 'lan', 'home', 'arpa'])
+/** Ends of names that nobody can have on the internet. Of `arpa` whoever has addresses has the names that are written like them. */
+const privateNames = ['.local', '.localhost', '.internal', '.lan', '.home', '.home.arpa']
 
 /**
  * Whether a page from anywhere may have been loaded by this name: whoever has one on the internet may have it mean an address of
@@ -222,8 +222,8 @@ const privateNames = new Set(['local', 'localhost', 'internal', 'lan', 'home', '
  */
 function mayBeOfAnyPage(authority: string): boolean {
   const name = authority.replace(/:\d*$/, '').replace(/\.$/, '').toLowerCase()
-  const last = name.split('.').at(-1) ?? ''
-  return name.includes('.') && !isIPv4(name) && !name.startsWith('[') && !privateNames.has(last)
+  const isPrivate = privateNames.some((end) => name.endsWith(end))
+  return name.includes('.') && !isIPv4(name) && !name.startsWith('[') && !isPrivate
 }
 
 /** An address of IPv6 that is listened at as it was given, and as browsers write it: `::ffff:127.0.0.1` is `[::ffff:7f00:1]`. */

@@ -250,6 +250,7 @@ test('a page that has its name mean an address of the host guesses without cutti
   for (const host of [
     'evil.example:3000',
     'local.evil.example',
+    '1.0.0.2.ip6.arpa',
     '127.0.0.1.evil.example',
     'home.example.com.',
   ])
@@ -259,6 +260,7 @@ test('a page that has its name mean an address of the host guesses without cutti
     '[fd00::5]:3000',
     'server:3000',
     'lupine.local',
+    'lupine.home.arpa',
     'home.example.com',
   ])
     assert.equal(await statusOf(host, token), 200, host)
