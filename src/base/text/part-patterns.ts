@@ -23,7 +23,12 @@ interface Place {
   /** Those with `*` here. */
   any: Bits
   /** Those with this text here: their numbers, or bits where those take less memory. */
-  same: Map<string, number[] | { bits: Bits; count: number }>
+  same: Map<string, number[] | Many>
+}
+
+interface Many {
+  bits: Bits
+  count: number
 }
 
 /** Patterns of as many parts. */
@@ -64,8 +69,20 @@ function widen(of: OfLength): void {
   of.present = wider(of.present)
   for (const place of of.places) {
     place.any = wider(place.any)
-    for (const those of place.same.values()) if (!Array.isArray(those)) those.bits = wider(those.bits)
+    for (const [part, those] of place.same) {
+      if (Array.isArray(those)) continue
+      those.bits = wider(those.bits)
+      narrow(place, part, those)
+    }
   }
+}
+
+/** Takes numbers for bits again where those are far less: else each text that many had once would keep room for all patterns. */
+function narrow({ same }: Place, part: string, { bits, count }: Many): void {
+  if (count > bits.length / 2) return
+  const numbers: number[] = []
+  for (let number = 0; numbers.length < count; number += 1) if (has(bits, number)) numbers.push(number)
+  same.set(part, numbers)
 }
 
 function insert(of: OfLength, pattern: string, parts: readonly string[]): void {
@@ -95,20 +112,18 @@ function remove(of: OfLength, pattern: string, number: number, parts: readonly s
   of.numbers.delete(pattern)
   of.free.push(number)
   drop(of.present, number)
-  for (const [index, { any, same }] of of.places.entries()) {
+  for (const [index, place] of of.places.entries()) {
+    const { any, same } = place
     const part = parts[index] ?? ''
     const those = same.get(part) ?? []
-    let left = 1
     if (part === '*') drop(any, number)
-    else if (Array.isArray(those)) {
-      those.splice(those.indexOf(number), 1)
-      left = those.length
-    } else {
+    else if (!Array.isArray(those)) {
       drop(those.bits, number)
       those.count -= 1
-      left = those.count
-    }
-    if (left === 0) same.delete(part)
+      if (those.count === 0) same.delete(part)
+      else narrow(place, part, those)
+    } else if (those.length === 1) same.delete(part)
+    else those.splice(those.indexOf(number), 1)
   }
 }
 
