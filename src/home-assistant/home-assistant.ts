@@ -8,7 +8,7 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
 import { discoveryOf, removalOf, viaFirst } from './discovery-payload.ts'
-import { createPublishedDevices, keyOf, readPublished } from './published-devices.ts'
+import { createPublishedDevices, type ForeignDevice, keyOf, readPublished } from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
 
 export interface HomeAssistantSettings {
@@ -210,9 +210,9 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   function onMessage({ topic, payload, retained }: BusMessage): void {
     if (closed) return
-    if (responsibility !== undefined) published.forgetForeign(topic)
+    const before = responsibility === undefined ? undefined : published.forgetForeign(topic)
     if (retained) onRetained(topic, payload)
-    else if (responsibility !== undefined) onPublished(topic, payload)
+    else if (responsibility !== undefined) onPublished(topic, payload, before)
   }
 
   /** What this host once published: it is still true, or is replaced, or belongs to nothing any more. */
@@ -238,14 +238,16 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /**
    * What another host says, or a plugin or a client, which may have megabytes: it is read when this host takes the plugin over.
-   * It may be of a plugin whose installation this host has not heard of, so nothing is cleared for it.
+   * It may be of a plugin whose installation this host has not heard of, so nothing is cleared for it. Until it is read, what
+   * the one before it had is still taken.
    */
-  function onPublished(topic: string, payload: Uint8Array): void {
+  function onPublished(topic: string, payload: Uint8Array, before: ForeignDevice | undefined): void {
     const address = readDeviceAddress(payload, hostId)
     if (address === undefined || speaksFor(address.plugin)) return
     // Of its own, and not of all that came in the same packet.
     const bytes = new Uint8Array(payload)
-    published.keepForeign({ ...address, topic, read: () => readPublished(topic, bytes, hostId) })
+    const uniqueIds = before?.plugin === address.plugin ? before.uniqueIds : undefined
+    published.keepForeign({ ...address, topic, uniqueIds, read: () => readPublished(topic, bytes, hostId) })
   }
 
   async function startAll(): Promise<void> {

@@ -14,8 +14,8 @@ export interface PublishedDevice extends DeviceAddress {
 /** One that another host of the fleet has published. */
 export interface ForeignDevice extends DeviceAddress {
   topic: string
-  /** Undefined before it has been read. */
-  uniqueIds?: Discovery['uniqueIds']
+  /** Those of the one before it, until it has been read; undefined: none has been. */
+  uniqueIds?: Discovery['uniqueIds'] | undefined
   /** What is to be known of it before this host publishes there; undefined: it is none after all. */
   read(): PublishedDevice | undefined
 }
@@ -33,7 +33,8 @@ export interface PublishedDevices {
   /** As they are now, by key. */
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
   keepForeign(entry: ForeignDevice): void
-  forgetForeign(topic: string): void
+  /** Answers what was known of it. */
+  forgetForeign(topic: string): ForeignDevice | undefined
   /** What others have published, as it is now. */
   foreigners(): ForeignDevice[]
   /** What others have published of the plugin is this host's from now on. */
@@ -87,9 +88,11 @@ export function createPublishedDevices(): PublishedDevices {
     claim(entry)
   }
 
-  function forgetForeign(topic: string): void {
-    release(foreign.get(topic))
+  function forgetForeign(topic: string): ForeignDevice | undefined {
+    const entry = foreign.get(topic)
+    release(entry)
     foreign.delete(topic)
+    return entry
   }
 
   return {

@@ -429,6 +429,33 @@ test('An entity that goes to another device of its plugin keeps its id, and no o
   }
 })
 
+test('An id that another host of the fleet has given stays taken when that one announces the device again', async (t) => {
+  const bus = await startBus(t)
+  const other = '@acme/lamp_hall'
+  const isCoordinator = (): boolean => false
+  const there = await stage(t, { [lamp]: exposing({ hall_on: light }) }, bus, {
+    responsibility: { owns: (plugin) => plugin === lamp, isCoordinator },
+  })
+  await there.homeAssistant.start()
+  const here = await stage(
+    t,
+    { [lamp]: exposing({}), [other]: { ...exposing({}), plugin: pluginNamed(other) } },
+    bus,
+    { responsibility: { owns: (plugin) => plugin === other, isCoordinator } },
+  )
+  await here.homeAssistant.start()
+  await here.published()
+  there.change(lamp, { hall_on: light, b: sensor })
+  await Promise.resolve()
+  await here.published()
+  here.change(other, { on: light })
+  await Promise.resolve()
+  assert.deepEqual(await uniqueIds(here), {
+    [topic]: ['home_acme_lamp_hall_on', 'home_acme_lamp_b'],
+    'homeassistant/device/home_acme_lamp_hall/config': ['home_acme_lamp_hall_on_f791f493'],
+  })
+})
+
 test('After close nothing more is said, and the device stays', async (t) => {
   const { homeAssistant, published, become, listeners } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await homeAssistant.start()
