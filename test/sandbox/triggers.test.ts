@@ -188,6 +188,23 @@ test('§6 a listener with * for a part hears all such events, once each, with na
     },
   ))
 
+test('§6 a pattern of more than 64 parts is refused each time, and neither takes room nor is the host told of it', () =>
+  withPlugin(
+    pluginSource(`
+      local pattern = ("*:"):rep(64) .. "*"
+      for _ = 1, 2 do print(pcall(function() plugin:on(pattern, function() end) end)) end
+      plugin:on("one", function() end)
+      print("done")
+    `),
+    async ({ recorder, isolate }) => {
+      await recorder.logged('done')
+      const refusal = 'info false\tinit.lua:3: the pattern has more than 64 parts'
+      assert.deepEqual(recorder.logs(), [refusal, refusal, 'info done'])
+      assert.deepEqual(recorder.named('subscribeEvent'), [['one']])
+      await recorder.until(() => isolate.resources().eventSubscriptions === 1 || undefined)
+    },
+  ))
+
 test('§17 a plugin without any of it says so', async () => {
   assert.deepEqual(
     await linesOf(pluginSource('plugin:clearTimer(77) plugin:clearTimer(nil) print("fine")')),

@@ -109,10 +109,11 @@ export function installEvents(context: PluginContext): PluginEvents {
   function subscribe(foreignCaller: ForeignCaller, name: LuaValue, callback: LuaValue): LuaFunction {
     const event = textArgument('on', 1, name)
     const run = functionArgument('on', 2, callback)
+    const matches = hasWildcard(event, ':') ? partPattern(event, ':') : undefined
     const listener = listeners.add(event, run, foreignCaller)
     if (listener.first) {
       context.send({ kind: 'subscribeEvent', name: event })
-      if (hasWildcard(event, ':')) patterns.set(event, partPattern(event, ':'))
+      if (matches !== undefined) patterns.set(event, matches)
     }
     return createUnsubscribe(context, `listener of '${event}'`, run, () => {
       if (!listener.remove()) return
