@@ -238,6 +238,19 @@ export function discoveryOf(
   return { payload, platforms, uniqueIds, leftOut }
 }
 
+/** All that a discovery message is made of; what is equal in it is the same, an exposure that has changed is another. */
+export function sourcesOf(
+  { name, version, author, homepage }: DiscoveredPlugin,
+  views: readonly ExposureView[],
+  bridged: ReadonlySet<string>,
+): unknown[] {
+  const ofViews = views.flatMap(({ id, exposure }) => {
+    const via = exposure.device?.via
+    return [id, exposure, via !== undefined && bridged.has(via)]
+  })
+  return [name, version, author, homepage, ...ofViews]
+}
+
 /**
  * The payload that makes Home Assistant forget single components: one that is gone is named by its platform
  * alone, once. Undefined when none is gone.

@@ -7,8 +7,14 @@ import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
-import { discoveryOf, removalOf, viaFirst } from './discovery-payload.ts'
-import { createPublishedDevices, type ForeignDevice, keyOf, readPublished } from './published-devices.ts'
+import { discoveryOf, removalOf, sourcesOf, viaFirst } from './discovery-payload.ts'
+import {
+  createPublishedDevices,
+  type ForeignDevice,
+  keyOf,
+  type PublishedDevice,
+  readPublished,
+} from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
 
 export interface HomeAssistantSettings {
@@ -106,22 +112,24 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       getOrInsert(byDevice, view.exposure.device?.id, () => []).push(view)
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
-    for (const [device, exposures] of viaFirst(byDevice)) showDevice(plugin, device, exposures, bridged)
+    const changed = viaFirst(byDevice).flatMap((device) => sayWhatIsGone(plugin, ...device, bridged))
+    for (const { topic, text } of changed) publish(topic, text)
   }
 
-  function showDevice(
+  /** Home Assistant ignores what has the id of another entity: it may have gone from one device to another. Answers what there is now. */
+  function sayWhatIsGone(
     plugin: Plugin,
     device: string | undefined,
     exposures: readonly ExposureView[],
     bridged: ReadonlySet<string>,
-  ): void {
+  ): Pick<PublishedDevice, 'topic' | 'text'>[] {
     const key = keyOf({ plugin: plugin.id, device })
     const topic = discoveryTopic(prefix, hostId, plugin, device)
-    if (isTaken(topic, key, plugin.id)) return
+    if (isTaken(topic, key, plugin.id)) return []
     const present = published.get(key)
     const sources = sourcesOf(plugin, exposures, bridged)
     // Of hundreds of devices mostly one has changed.
-    if (present?.sources !== undefined && isSameList(present.sources, sources)) return
+    if (present?.sources !== undefined && isSameList(present.sources, sources)) return []
     const discovery = discoveryOf(
       { hostId, hostVersion, root, isFleet: responsibility !== undefined },
       plugin,
@@ -137,13 +145,13 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const text = JSON.stringify(discovery.payload)
     if (present?.text === text) {
       present.sources = sources
-      return
+      return []
     }
     const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
     const { platforms, uniqueIds } = discovery
     published.keep({ plugin: plugin.id, device, topic, text, platforms, uniqueIds, sources })
-    publish(topic, text)
+    return [{ topic, text }]
   }
 
   function clearLeftovers(): void {
@@ -238,8 +246,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   /**
    * What another host says, or a plugin or a client, which may have megabytes: it is read when this host takes the plugin over.
-   * It may be of a plugin whose installation this host has not heard of, so nothing is cleared for it. Until it is read, what
-   * the one before it had is still taken.
+   * It may be of a plugin whose installation this host has not heard of, so nothing is cleared for it. Ids `before` stay taken.
    */
   function onPublished(topic: string, payload: Uint8Array, before: ForeignDevice | undefined): void {
     const address = readDeviceAddress(payload, hostId)
@@ -280,19 +287,6 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       await Promise.all(subscriptions.map((subscription) => subscription.close()))
     },
   }
-}
-
-/** All that a discovery message is made of; what is equal in it is the same, an exposure that has changed is another. */
-function sourcesOf(
-  { name, version, author, homepage }: Plugin,
-  views: readonly ExposureView[],
-  bridged: ReadonlySet<string>,
-): unknown[] {
-  const ofViews = views.flatMap(({ id, exposure }) => {
-    const via = exposure.device?.via
-    return [id, exposure, via !== undefined && bridged.has(via)]
-  })
-  return [name, version, author, homepage, ...ofViews]
 }
 
 function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {

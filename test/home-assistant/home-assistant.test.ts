@@ -429,6 +429,22 @@ test('An entity that goes to another device of its plugin keeps its id, and no o
   }
 })
 
+test('What goes to another device of its plugin is taken from the one before first: Home Assistant ignores an id that is there', async (t) => {
+  const of = (id: string): Exposure => ({ ...sensor, device: { id } })
+  const { homeAssistant, published, change } = await stage(t, {
+    [lamp]: exposing({ a: of('one'), b: of('one'), c: of('two') }),
+  })
+  await homeAssistant.start()
+  const [one, two] = ['one', 'two'].map((id) => `homeassistant/device/home_acme_lamp_${id}/config`)
+  change(lamp, { a: of('two'), b: of('one'), c: of('two') })
+  await Promise.resolve()
+  assert.deepEqual((await published()).slice(2), [
+    [one, 'b:sensor a:sensor!'],
+    [two, 'a:sensor c:sensor'],
+    [one, 'b:sensor'],
+  ])
+})
+
 test('An id that another host of the fleet has given stays taken when that one announces the device again', async (t) => {
   const bus = await startBus(t)
   const other = '@acme/lamp_hall'
