@@ -112,12 +112,15 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       getOrInsert(byDevice, view.exposure.device?.id, () => []).push(view)
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
-    const changed = viaFirst(byDevice).flatMap((device) => sayWhatIsGone(plugin, ...device, bridged))
+    const changed = viaFirst(byDevice).flatMap((device) => publishRemovals(plugin, ...device, bridged))
     for (const { topic, text } of changed) publish(topic, text)
   }
 
-  /** Home Assistant ignores what has the id of another entity: it may have gone from one device to another. Answers what there is now. */
-  function sayWhatIsGone(
+  /**
+   * What is gone of a device goes first: an entity may have gone to another one, and Home Assistant ignores what has the id of one
+   * that is still there. Answers the message that is to follow, if there is one.
+   */
+  function publishRemovals(
     plugin: Plugin,
     device: string | undefined,
     exposures: readonly ExposureView[],
@@ -265,7 +268,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     subscriptions.push(await bus.subscribe(`${prefix}/status`, births.take))
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onMessage))
     reconciled = true
-    // Of ids that are written alike the one that was there first keeps its own, also after each start.
+    // Of ids that are written alike the plugin that was installed first keeps its own, where nothing retained says otherwise.
     const byAge = [...lifecycle.list()].sort((one, other) => one.installedAt.localeCompare(other.installedAt))
     for (const { id } of byAge) reconcile(id)
   }
