@@ -119,12 +119,15 @@ const onlyUsedByWorker = {
   setup(build) {
     // XML knows five entities. The parser brings those of HTML too, which it takes only when it is not strict.
     const entities = /(sax\.ENTITIES = )Object\.assign\([^{]+\{[^}]*\}\)/
+    // Strict documents without namespaces, in an engine that has all of its language: conditions that never hold.
+    const never = /!parser\.strict\b|parser\.opt\.xmlns|!(String\.fromCodePoint|Object\.(create|keys))(?=\))/g
     // And a stream around itself.
     const streams = /^ {2}var Stream\n[^]*?(?=^ {2}\/\/ this really needs)/m
     replaceIn(
       build,
       /sax\/lib\/sax\.js$/,
       [entities, '$1sax.XML_ENTITIES'],
+      [never, 'false'],
       [/^ {2}sax\.(SAXStream = SAXStream|createStream = createStream)$/gm, ''],
       [streams, ''],
     )
