@@ -41,6 +41,7 @@ import { createPluginCommands } from './commands/plugin-commands.ts'
 import { createPluginEffects } from './running/plugin-effects.ts'
 import { createPlacing } from './commands/placing.ts'
 import { createPluginHooks } from './commands/plugin-hooks.ts'
+import { createHostLogShare } from './running/host-log-share.ts'
 import { createPluginLogs } from './running/plugin-logs.ts'
 import { createPluginPoints } from './commands/plugin-points.ts'
 import { createPluginQueries } from './queries/plugin-queries.ts'
@@ -116,7 +117,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
   const registry = createObjectRegistry()
   const exposures = createExposureRegistry()
   const hooks = createHookRegistry()
-  const logs = createPluginLogs()
+  const logs = createPluginLogs(createHostLogShare(logger, settings.clock))
   const stores = settings.stores ?? createKeyValueStores(settings)
   const retained = createRetainedTopics(settings)
   const mutex = createKeyedMutex()

@@ -1,6 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { logLevels } from '../../base/log/log.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
+import type { HostLogShare } from './host-log-share.ts'
 
 /** How many lines of each plugin are kept in memory: of warnings and errors, and of all others. */
 const keptLines = 1_000
@@ -9,6 +10,7 @@ const keptCharacters = 1024 * 1024
 
 /** The latest lines of every plugin's log, kept over reloads so that a failure can be read afterwards. */
 export interface PluginLogs {
+  /** Keeps the line, and passes it on to the host's log. */
   add(plugin: string, entry: LogEntry): void
   /** Oldest first; the last `limit` lines of at least this level. */
   read(plugin: string, filter: { limit?: number; level?: LogEntry['level'] }): LogEntry[]
@@ -27,7 +29,7 @@ interface Ring {
   add(line: Line): void
 }
 
-export function createPluginLogs(): PluginLogs {
+export function createPluginLogs(hostLog: HostLogShare): PluginLogs {
   // Apart, so that a plugin which says a lot does not push out what went wrong with it.
   const plugins = new Map<string, { serious: Ring; chatter: Ring }>()
   let lastNumber = 0
@@ -37,6 +39,7 @@ export function createPluginLogs(): PluginLogs {
       lastNumber += 1
       const ring = isAtLeast(entry, 'warn') ? rings.serious : rings.chatter
       ring.add({ number: lastNumber, entry })
+      hostLog.write(plugin, entry)
     },
     read(plugin, { limit = keptLines, level = 'debug' }) {
       const rings = plugins.get(plugin)
@@ -47,7 +50,10 @@ export function createPluginLogs(): PluginLogs {
         .slice(-limit)
         .map(({ entry }) => entry)
     },
-    forget: (plugin) => void plugins.delete(plugin),
+    forget(plugin) {
+      plugins.delete(plugin)
+      hostLog.forget(plugin)
+    },
   }
 }
 

@@ -97,9 +97,7 @@ export function createPluginServices(
   const shown = createShownValues(registry, exposures, announcements, watches)
 
   function log(plugin: string, line: SerializedJson<LogEntry>): void {
-    const entry = line.value()
-    logs.add(plugin, entry)
-    logger[entry.level](entry.message, { plugin, ...entry.fields })
+    logs.add(plugin, line.value())
     announcements.announce({ kind: 'log', plugin, line })
   }
 

@@ -12,6 +12,7 @@ import type { KeyValueStores } from '../../../src/schema/files/key-value-stores.
 import type { RetainedTopics } from '../../../src/lifecycle/stores/retained-topics.ts'
 import { createObjectRegistry } from '../../../src/lifecycle/running/object-registry.ts'
 import { createPluginEffects } from '../../../src/lifecycle/running/plugin-effects.ts'
+import { createHostLogShare } from '../../../src/lifecycle/running/host-log-share.ts'
 import { createPluginLogs } from '../../../src/lifecycle/running/plugin-logs.ts'
 import type { Outside } from '../../../src/outside/outside.ts'
 import type { Isolate, IsolateServices, Sandbox } from '../../../src/sandbox/isolate.ts'
@@ -73,7 +74,7 @@ function stage(ready: Promise<void> = Promise.resolve()) {
     hooks: createHookRegistry(),
     hookSecret: never,
     hookBase: never,
-    logs: createPluginLogs(),
+    logs: createPluginLogs(createHostLogShare(silentLogger, systemClock)),
     stores: stores as KeyValueStores,
     retained: retained as RetainedTopics,
     announcements: createAnnouncements(silentLogger),

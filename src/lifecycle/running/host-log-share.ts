@@ -1,0 +1,58 @@
+import { getOrInsert } from '../../base/get-or-insert.ts'
+import type { Logger, LogLevel } from '../../base/log/log.ts'
+import { createWarner } from '../../base/log/warning.ts'
+import type { Clock } from '../../base/time/clock.ts'
+import { createTokenBucket, type TokenBucket } from '../../sandbox/flow/token-bucket.ts'
+import type { LogEntry } from '../../schema/plugin/plugin.ts'
+
+/**
+ * What one plugin may add to the host's log, of each level. journald takes 10,000 lines of a service in 30 s and drops what
+ * follows, and Docker keeps some megabytes: without a bound one plugin that logs in a loop pushes out what the host itself says.
+ */
+export const hostLogLimits = {
+  operationsPerSecond: 20,
+  operationBurst: 1_000,
+  bytesPerSecond: 8 * 1024,
+  byteBurst: 1024 * 1024,
+}
+
+/** The lines of plugins in the host's log. */
+export interface HostLogShare {
+  /** Leaves the line out where the plugin has had its share; a warning says so, and how many there were. */
+  write(plugin: string, entry: LogEntry): void
+  /** The plugin is gone. */
+  forget(plugin: string): void
+}
+
+interface Share {
+  bucket: TokenBucket
+  /** By the monotonic clock, in ms. */
+  fullUntil: number
+}
+
+export function createHostLogShare(logger: Logger, clock: Clock): HostLogShare {
+  const plugins = new Map<string, Map<LogLevel, Share>>()
+  const warn = createWarner(logger, clock)
+
+  return {
+    write(plugin, { level, message, fields }) {
+      const shares = getOrInsert(plugins, plugin, () => new Map<LogLevel, Share>())
+      const share = getOrInsert(shares, level, () => ({
+        bucket: createTokenBucket(hostLogLimits, () => clock.monotonic()),
+        fullUntil: 0,
+      }))
+      const now = clock.monotonic()
+      if (now < share.fullUntil) {
+        warn(
+          'A plugin logs more than the host’s log takes; its own log has its latest lines',
+          { plugin },
+          plugin,
+        )
+        return
+      }
+      share.fullUntil = now + share.bucket.charge(1, message.length).owed
+      logger[level](message, { plugin, ...fields })
+    },
+    forget: (plugin) => void plugins.delete(plugin),
+  }
+}
