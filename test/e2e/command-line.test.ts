@@ -56,6 +56,15 @@ test('a second host on the same data directory ends with one line and code 1, an
   assert.equal((await fetch(`${first.http}/livez`)).status, 200)
 })
 
+test('an older Node than the program needs ends with one line that names both, and code 1', async (context) => {
+  const directory = join(await temporaryDirectory(context), 'data')
+  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.3' } })`
+  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(older)}`
+  const { code, stdout, stderr } = await runProgram(['--data-dir', directory, ...free], { NODE_OPTIONS })
+  assert.deepEqual([code, stdout, existsSync(directory)], [1, '', false])
+  assert.match(stderr, /^lupine: this is Node 20\.18\.3, and Node 20\.19 or newer is needed.*\n$/)
+})
+
 test('a data directory that cannot be made ends with one line and code 1', async (context) => {
   const file = join(await temporaryDirectory(context), 'file')
   await writeFile(file, '')
