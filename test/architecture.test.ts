@@ -76,6 +76,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'get-or-insert.ts': [],
     text: ['get-or-insert.ts'],
     time: [],
+    'mutex.ts': ['time'],
     'lazily.ts': [],
     'lazy-import.ts': [],
     'evict-oldest.ts': [],

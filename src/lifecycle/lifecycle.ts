@@ -31,6 +31,15 @@ export interface CommandContext {
   requestKey?: string | undefined
 }
 
+/** The turn of a command among those for its plugin. */
+export interface ReleasableTurn {
+  /**
+   * Lets others have their turn while `work` is done, which changes nothing of the plugin. Afterwards the plugin may be another
+   * than before. Throws what refuses the command by then; `undo` gets what has come of the work in that case.
+   */
+  whileReleased<T>(work: () => Promise<T>, undo: (done: T) => Promise<void>): Promise<T>
+}
+
 export interface InstallRequest {
   fullId: string
   id?: string

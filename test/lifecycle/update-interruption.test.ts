@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
-import { rm } from 'node:fs/promises'
+import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
+import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
-import { command, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { command, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
 import {
   clockRepository,
   type Handler,
@@ -13,7 +15,7 @@ import {
   type WebServer,
 } from '../repository/repository-fixture.ts'
 
-/** Whoever switches a plugin off or removes it does not wait for a repository that has been asked for an update. */
+/** Nobody waits for a repository that has been asked for an update of a plugin, and it waits for nobody. */
 
 /** Deadlines of requests to repositories never come. */
 const clock: typeof systemClock = {
@@ -24,14 +26,22 @@ const clock: typeof systemClock = {
       : systemClock.schedule(milliseconds, callback),
 }
 
-const lua = 'return Plugin:new("clock")'
+/** Ends by itself when somebody sets its control. */
+const lua = `local plugin = Plugin:new("clock")
+plugin:control("go", function() return 0 end, function() local t = {} while true do t[#t + 1] = {{}, {}} end end)
+return plugin`
 const tree = (version: string) => clockRepository(version, { files: { 'clock/init.lua': lua } })
+
+/** Restarts at once. */
+const hasty = { ...defaultRestartPolicy, firstDelay: 1, longestDelay: 1 }
 
 /** A host with a running plugin, and its repository. */
 async function startWith(context: TestContext) {
   const server = await startServer(context, serve(tree('1.0.0')))
   const hostFile = { repositories: [{ name: 'test', url: server.url }] }
-  const host = await startHostFor(context, { clock, hostFile })
+  // In a shared worker it would be moved to another one first.
+  const settings = { isolation: 'dedicated' } as const
+  const host = await startHostFor(context, { clock, hostFile, settings, restartPolicy: hasty })
   await command(host, 'install', { fullId: '@test/clock' })
   await command(host, 'clock/toggle', { enabled: true })
   return { host, server }
@@ -67,6 +77,7 @@ async function startUpdate(context: TestContext) {
     host,
     update,
     hungUp,
+    held,
     answer() {
       server.handle = serve(tree('2.0.0'))
       for (const go of held) go()
@@ -141,12 +152,122 @@ test('a plugin is removed at once while the repository does not answer an update
   assert.equal((await facts(host)).at(-1), 'PluginUninstalled')
 })
 
-test('any other command waits until the update has come', async (context) => {
+test('any other command is carried out while the repository does not answer an update, which comes after it', async (context) => {
   const { host, update, answer } = await startUpdate(context)
-  const reload = host.request('POST', '/api/plugins/clock/reload')
-  await host.request('GET', '/api/plugins')
+  const { config, version } = await command(host, 'clock/config', { config: { city: 'Bonn' } })
+  assert.deepEqual([config, version], [{ city: 'Bonn' }, '1.0.0'])
+  const reloaded = await command(host, 'clock/reload')
+  assert.deepEqual([reloaded.state, reloaded.version], ['running', '1.0.0'])
   answer()
-  assert.deepEqual([(await update).body.version, (await reload).body.version], ['2.0.0', '2.0.0'])
+  const { body } = await update
+  assert.deepEqual([body.version, body.state, body.config], ['2.0.0', 'running', { city: 'Bonn' }])
+})
+
+test('an update for a revision that another command has changed while the repository did not answer is refused', async (context) => {
+  const { host, server } = await startWith(context)
+  const { asked, held } = holdManifest(server, serve(tree('2.0.0')))
+  const { revision } = (await host.request('GET', '/api/plugins/clock')).body
+  const headers = { 'if-match': `"${revision}"` }
+  const update = host.request('POST', '/api/plugins/clock/update', { body: {}, headers })
+  await asked
+  await command(host, 'clock/config', { config: { city: 'Bonn' } })
+  for (const go of held) go()
+  const refused = await update
+  assert.deepEqual([refused.status, refused.body.code], [412, 'revision_conflict'])
+  assert.equal((await host.request('GET', '/api/plugins/clock')).body.version, '1.0.0')
+  assert.deepEqual(await readdir(join(host.directory, 'plugins', '.staging')), [])
+})
+
+test('a plugin that crashes while the repository does not answer an update is running again before that', async (context) => {
+  const { host, update, answer } = await startUpdate(context)
+  const crashed = nextFact(host, 'PluginCrashed')
+  const loaded = nextFact(host, 'PluginLoaded')
+  void host.request('PUT', '/api/plugins/clock/controls/go', { body: { value: 1 } })
+  await crashed
+  await loaded
+  const { state, version, crashes } = (await host.request('GET', '/api/plugins/clock')).body
+  assert.deepEqual([state, version, crashes], ['running', '1.0.0', 1])
+  answer()
+  assert.deepEqual([(await update).body.version, (await update).body.state], ['2.0.0', 'running'])
+})
+
+test('of two updates of a plugin at once the second finds what the first has made of it', async (context) => {
+  const { host, update, held, answer } = await startUpdate(context)
+  const second = host.request('POST', '/api/plugins/clock/update', { body: {} })
+  await until('both to be asked for', async () => held.length === 2)
+  answer()
+  for (const { status, body } of [await update, await second])
+    assert.deepEqual([status, body.version, body.state], [200, '2.0.0', 'running'])
+  const updates = (await facts(host)).filter((type) => type === 'PluginUpdated')
+  assert.equal(updates.length, 1)
+})
+
+test('an update asks anew for a plugin that has gone back to another version while its files were fetched', async (context) => {
+  const { host, server } = await startWith(context)
+  server.handle = serve(tree('2.0.0'))
+  await command(host, 'clock/update', {})
+  const { asked, held } = holdManifest(server, serve(tree('3.0.0')))
+  const update = host.request('POST', '/api/plugins/clock/update', { body: {} })
+  await asked
+  assert.equal((await command(host, 'clock/rollback')).version, '1.0.0')
+  server.handle = serve(tree('4.0.0'))
+  for (const go of held) go()
+  assert.equal((await update).body.version, '4.0.0')
+  const last = (await host.request('GET', '/api/plugins/%40test%2Fclock/history')).body.events.findLast(
+    ({ type }: { type: string }) => type === 'PluginUpdated',
+  )
+  assert.deepEqual([last.data.from, last.data.version], ['1.0.0', '4.0.0'])
+})
+
+test('a host stops at once while the repository does not answer an update', async (context) => {
+  const { host, update } = await startUpdate(context)
+  // It may be cut off with its connection.
+  const refused = update.catch(() => undefined)
+  await host.host.close()
+  assert.equal((await refused)?.body.code ?? 'shutting_down', 'shutting_down')
+  assert.deepEqual(await readdir(join(host.directory, 'plugins', '.staging')), [])
+})
+
+test('a plugin is removed at once while the repository does not answer its installation, which is refused', async (context) => {
+  const server = await startServer(context, serve({}))
+  const host = await startHostFor(context, {
+    clock,
+    hostFile: { repositories: [{ name: 'test', url: server.url }] },
+  })
+  const { asked, hungUp } = holdManifest(server, serve(tree('1.0.0')))
+  const body = { fullId: '@test/clock' }
+  const installation = host.request('POST', '/api/plugins/install', { body })
+  await asked
+  const removal = await host.request('DELETE', '/api/plugins/%40test%2Fclock')
+  assert.deepEqual([removal.status, removal.body.code], [404, 'plugin_not_installed'])
+  const refused = await installation
+  assert.deepEqual([refused.status, refused.body.code], [409, 'invalid_transition'])
+  assert.match(refused.body.detail, /@test\/clock was not installed: .*interrupted by uninstall \(http\)/)
+  await hungUp
+  const { events } = (await host.request('GET', '/api/history')).body
+  assert.deepEqual(
+    events.filter(({ plugin }: { plugin: string | null }) => plugin !== null),
+    [],
+  )
+})
+
+test('what is asked of a plugin while the repository does not answer its installation is done when it is there', async (context) => {
+  const server = await startServer(context, serve({}))
+  const host = await startHostFor(context, {
+    clock,
+    hostFile: { repositories: [{ name: 'test', url: server.url }] },
+  })
+  const { asked, held } = holdManifest(server, serve(tree('1.0.0')))
+  const body = { fullId: '@test/clock' }
+  const installation = host.request('POST', '/api/plugins/install', { body })
+  await asked
+  const off = host.request('POST', '/api/plugins/%40test%2Fclock/toggle', { body: { enabled: false } })
+  const on = host.request('POST', '/api/plugins/%40test%2Fclock/toggle', { body: { enabled: true } })
+  await host.request('GET', '/api/plugins')
+  for (const go of held) go()
+  assert.equal((await installation).status, 201)
+  assert.equal((await off).status, 200)
+  assert.equal((await on).body.state, 'running')
 })
 
 test('a plugin is given up to another host at once while the repository does not answer an update', async (context) => {

@@ -5,7 +5,7 @@ import { Problem } from '../../base/problem.ts'
  * meanwhile. Whoever decided them does so again, from the newer state.
  */
 export class StaleDecisionError extends Problem {
-  constructor(plugin: string, cause: unknown) {
+  constructor(plugin: string, cause?: unknown) {
     super('plugin_moving', `${plugin} has changed while that was decided; try again in a second.`, { cause })
   }
 }

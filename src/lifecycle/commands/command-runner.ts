@@ -6,14 +6,15 @@ import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Reconciler } from '../supervision/reconciler.ts'
 import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
-import type { CommandContext } from '../lifecycle.ts'
+import type { CommandContext, ReleasableTurn } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 
 /** Runs commands one after another for each plugin, and answers each when all it did is on disk. */
 export interface CommandRunner {
   /**
-   * Runs a command for one plugin after those before it; answers its outcome when all is on disk. Throws
+   * Runs a command for one plugin after those before it; answers its outcome when all is on disk. While it has released its
+   * turn, others are carried out. Throws
    * `invalid_transition` when a load that belongs to it was interrupted by another command. `interrupting`: the
    * name of a command that ends a load which is under way rather than wait for it. A request that comes again, also by way
    * of another host, is not carried out again.
@@ -21,7 +22,7 @@ export interface CommandRunner {
   run<T>(
     command: CommandContext,
     id: string,
-    task: () => Promise<void>,
+    task: CommandTask,
     outcome: () => T,
     interrupting?: string,
   ): Promise<T>
@@ -42,7 +43,8 @@ export class ElsewhereError extends Problem {
 /** How often a command is decided, while what its host did before becomes known only then. */
 const mostDecisions = 5
 
-type CommandOf<T> = [id: string, task: () => Promise<void>, outcome: () => T, interrupting?: string]
+type CommandTask = (turn: ReleasableTurn) => Promise<void>
+type CommandOf<T> = [id: string, task: CommandTask, outcome: () => T, interrupting?: string]
 
 export function createCommandRunner(
   context: LifecycleContext,
@@ -104,7 +106,7 @@ export function createCommandRunner(
               stateOf(seen) === 'loading' &&
               present.context.revision === seen.context.revision + 1
             if (!isOutcome) requireRevision(present, expectedRevision)
-            if (await isDecided(id, task, tries)) break
+            if (await isDecided(id, () => task(turnOf(id, command)), tries)) break
           }
           requireWholeLoad(id)
         } finally {
@@ -115,6 +117,27 @@ export function createCommandRunner(
         return outcome()
       })
     return snapshots.include(inTurn)
+  }
+
+  function turnOf(id: string, command: CommandContext): ReleasableTurn {
+    return {
+      async whileReleased(work, undo) {
+        const done = await context.mutex.whileReleased(id, work)
+        try {
+          requireRunning()
+          requireOwnership(id)
+          // The same request by way of another host: there is nothing to do any more.
+          if (isDone(command)) throw new StaleDecisionError(id)
+          loads.takeInterruption(id)
+          requireRevision(snapshotOfPlugin(context, id), command.expectedRevision)
+          await loader.settle(id)
+          return done
+        } catch (error) {
+          await undo(done)
+          throw error
+        }
+      },
+    }
   }
 
   /** False: the plugin has changed meanwhile, so the command is to be decided once more. */

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
 import { decide, requireInstalled } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { FailedUpdate, Plugin } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
@@ -10,7 +10,7 @@ import type { CommandRunner } from './command-runner.ts'
 import type { Configuration } from './configuration.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
-import type { CommandContext, InstallRequest, Lifecycle } from '../lifecycle.ts'
+import type { CommandContext, InstallRequest, Lifecycle, ReleasableTurn } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
@@ -82,8 +82,9 @@ export function createPluginCommands(
         if (state === 'loading') await loader.finishLoading(id, by.by, ahead)
         if (state === 'unloading') await loader.finishUnloading(id, by.by)
       }
-      // Nobody waits for a load to switch the plugin off.
-      const switchesOff = !(enabled ?? !snapshotOfPlugin(context, id).context.enabled)
+      // Nobody waits for a load to switch the plugin off. One that is not there is being installed, perhaps.
+      const present = snapshotOfPlugin(context, id)
+      const switchesOff = isInstalled(stateOf(present)) && !(enabled ?? !present.context.enabled)
       return change(by, id, task, switchesOff ? 'toggle' : undefined)
     },
     async configure(id, config, by) {
@@ -119,9 +120,9 @@ export function createPluginCommands(
     },
     async update(id, version, by) {
       let failedUpdate: FailedUpdate | undefined
-      const task = async (): Promise<void> => {
+      const task = async (turn: ReleasableTurn): Promise<void> => {
         requireInstalled(snapshotOfPlugin(context, id))
-        failedUpdate = await installer.update(id, version, by)
+        failedUpdate = await installer.update(id, version, by, turn)
       }
       const outcome = (): Plugin => (failedUpdate === undefined ? get(id) : { ...get(id), failedUpdate })
       return commands.run(by, id, task, outcome)

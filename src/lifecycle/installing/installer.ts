@@ -12,11 +12,10 @@ import { changedPermissions } from './changed-permissions.ts'
 import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import { tellCircles } from './dependency-circle.ts'
-import { fetchUpdate } from './fetch-update.ts'
-import { installSource } from '../sources/install-source.ts'
+import { fetchInstallation, fetchUpdate } from './fetch-files.ts'
 import { storedByOther } from '../sources/last-installation.ts'
 import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
-import type { CommandContext, InstallRequest, PurgeTarget } from '../lifecycle.ts'
+import type { CommandContext, InstallRequest, PurgeTarget, ReleasableTurn } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import type { ShownManifests } from './shown-manifests.ts'
@@ -30,15 +29,19 @@ import { tellOfUpdate, warnOfManifest, warnOfPermissions } from './release-warni
 export interface Installer extends Rollbacks {
   install(request: InstallRequest, command: CommandContext): Promise<void>
   /** Answers why the version before is back, if it is. */
-  update(id: string, version: string | undefined, command: CommandContext): Promise<FailedUpdate | undefined>
+  update(
+    id: string,
+    version: string | undefined,
+    command: CommandContext,
+    turn: ReleasableTurn,
+  ): Promise<FailedUpdate | undefined>
   uninstall(id: string, purge: readonly PurgeTarget[], command: CommandContext): Promise<void>
   /** Removes what the uninstallation was asked to remove that is the last of its facts: a crash, or a full disk, came between. */
   completePurge(id: string): Promise<void>
 }
 
 export function createInstaller(context: LifecycleContext, loader: Loader, shown: ShownManifests): Installer {
-  const { journal, directory, repositories, manifests, stores, retained, purges, sharedFiles, logger } =
-    context
+  const { journal, directory, manifests, stores, retained, purges, sharedFiles, logger } = context
   const { unloadIfRunning, loadIfEnabled } = createUnloadAndLoad(context, loader)
   const rollbacks = createRollbacks(context, loader)
 
@@ -46,15 +49,6 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
     const { unmet } = await checkDependencies(context, id, manifest)
     if (unmet.length === 0) return
     throw new Problem('dependency_unmet', unmetMessage(await tellCircles(context, id, manifest, unmet)))
-  }
-
-  async function stage({
-    fullId,
-    repository,
-    version,
-  }: InstallRequest): Promise<{ staged: StagedPlugin; heldBy: string | null }> {
-    const { from, heldBy } = await installSource(context, fullId, repository, { write: true })
-    return { staged: await repositories.stage(from, identifierOf(fullId), { version }), heldBy }
   }
 
   /** Nothing is fetched and nothing moves: the files are in place. */
@@ -159,7 +153,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         version: request.version ?? null,
       })
       // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
-      const fetched = await stage(request).catch(async (error: unknown) => {
+      const fetched = await fetchInstallation(context, request).catch(async (error: unknown) => {
         await installFolder(await leftFolder(context, request, error), id, by, requestKey)
       })
       if (fetched === undefined) return
@@ -208,9 +202,9 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
       }
     },
 
-    async update(id, version, { by, requestKey }) {
+    async update(id, version, { by, requestKey }, turn) {
+      const staged = await fetchUpdate(context, id, version, turn)
       const before = snapshotOfPlugin(context, id).context
-      const staged = await fetchUpdate(context, id, { version, installed: installedVersion(context, id) })
       try {
         const same = JSON.stringify(staged.integrity) === JSON.stringify(before.integrity)
         if (staged.manifest.version === before.version && same) {

@@ -15,8 +15,10 @@ export interface CancellableLoad {
 export interface LoadCancellation {
   /** A load begins; one that may not is aborted already. */
   begin(id: string): CancellableLoad
+  /** Files are fetched for an installation or an update, perhaps while it is loaded: that ends as a load does. */
+  beginFetch(id: string): CancellableLoad
   /**
-   * Ends the plugin's load, and every other that commands before this one begin, until the answer is called.
+   * Ends the plugin's load and what is fetched for it, and every other that commands before this one begin, until the answer is called.
    * `command`: for people, such as `uninstall (http)`.
    */
   hold(id: string, command: string): () => void
@@ -28,7 +30,7 @@ export interface LoadCancellation {
 }
 
 export function createLoadCancellation(): LoadCancellation {
-  const underWay = new Map<string, AbortController>()
+  const underWay = new Map<string, Set<AbortController>>()
   /** Commands that wait for their turn, by plugin, the first first. */
   const holds = new Map<string, string[]>()
   const interruptions = new Map<string, string>()
@@ -43,23 +45,37 @@ export function createLoadCancellation(): LoadCancellation {
 
   function stop(id: string): void {
     const reason = reasonFor(id)
-    if (reason !== undefined) underWay.get(id)?.abort(reason)
+    if (reason === undefined) return
+    for (const controller of underWay.get(id) ?? []) controller.abort(reason)
+  }
+
+  function beginFetch(id: string): CancellableLoad {
+    const controller = new AbortController()
+    const controllers = getOrInsert(underWay, id, () => new Set())
+    controllers.add(controller)
+    stop(id)
+    return {
+      signal: controller.signal,
+      finish() {
+        controllers.delete(controller)
+        if (controllers.size === 0 && underWay.get(id) === controllers) underWay.delete(id)
+      },
+    }
   }
 
   return {
     begin(id) {
-      const controller = new AbortController()
-      underWay.set(id, controller)
-      stop(id)
+      const { signal, finish } = beginFetch(id)
       return {
-        signal: controller.signal,
+        signal,
         finish() {
-          underWay.delete(id)
+          finish()
           const command = holds.get(id)?.[0]
-          if (controller.signal.aborted && command !== undefined) interruptions.set(id, command)
+          if (signal.aborted && command !== undefined) interruptions.set(id, command)
         },
       }
     },
+    beginFetch,
     hold(id, command) {
       const commands = getOrInsert(holds, id, () => [])
       commands.push(command)
