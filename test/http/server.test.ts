@@ -40,6 +40,14 @@ test('bytes that are no request get a proper answer, and the server goes on', as
   assert.equal((await host.request('GET', '/livez')).status, 200)
 })
 
+test('a method that HTTP does not have is answered as one that is not known', async () => {
+  for (const line of ['BREW /api/plugins HTTP/1.1', 'get / HTTP/1.1', `X-${'y'.repeat(100)} * HTTP/1.0`]) {
+    const { status, headers, body } = parseAnswer(await exchange(host.url, `${line}\r\n${hostLine()}\r\n`))
+    assert.deepEqual([status, body.status, body.code], [501, 501, 'method_not_allowed'], line)
+    assert.equal(headers.connection, 'close')
+  }
+})
+
 test('a request line with an unusual target is answered', async () => {
   const answers = await Promise.all(
     [

@@ -6,17 +6,12 @@ import type { Clock } from '../../base/time/clock.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
 import { peerOf } from '../../base/network/client-address.ts'
 import { shortageOfFiles } from '../../base/network/open-files.ts'
-import {
-  messageOf,
-  Problem,
-  type ProblemDocument,
-  problemDocument,
-  systemErrorCode,
-} from '../../base/problem.ts'
+import { messageOf, Problem, problemDocument, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { problemType, refuseConnection } from '../answers/problem-answer.ts'
 import { securityHeaders } from '../../base/network/security-headers.ts'
 import { coalescedRequests } from './coalesced-request.ts'
+import { malformedRequest } from './malformed-request.ts'
 import { createPipelinedRequests, type PipelinedRequests } from './pipelined-requests.ts'
 
 /** Most bytes of a request's head: far more than any client of this API sends. */
@@ -171,7 +166,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    refuseConnection(socket, malformedRequest(error), clock)
+    refuseConnection(socket, malformedRequest(error, headerLimit), clock)
     // What else comes of it is not heard: nothing is done that was refused.
     if (isOfBody) first.req.socket.destroySoon()
   })
@@ -275,18 +270,4 @@ function listenError(error: unknown, bind: string, port: number): Error {
     sentence[code ?? ''] ??
     `Port ${port} on ${bind} cannot be used (${messageOf(error)}): change HOST_HTTP_PORT or HOST_HTTP_BIND.`
   return new Error(detail, { cause: error })
-}
-
-/** What is wrong with bytes that are not a request; the parser's own words could repeat the input. */
-function malformedRequest(error: unknown): ProblemDocument {
-  const code = systemErrorCode(error)
-  const document = (detail: string): ProblemDocument => problemDocument(new Problem('body_invalid', detail))
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    const detail = `The head of a request may have ${headerLimit} bytes at most.`
-    return { ...document(detail), status: 431 }
-  }
-  if (code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return { ...document('The request did not arrive in time.'), status: 408 }
-  }
-  return document('This is not an HTTP/1.1 request.')
 }
