@@ -46,6 +46,14 @@ export function readDataDirectory(value: string): string {
       'a path without blanks around it, and without ~, which only shells know',
     )
   }
+  // As from a unit of systemd, a file of Docker's, or a shell's single quotes.
+  if (/^\$(\{|\w)/.test(value)) {
+    throw invalid(
+      'dataDirectory',
+      value,
+      'a path with the value of that variable written out, as nothing but a shell puts it there; ./ before it makes the $ a part of the name',
+    )
+  }
   return value
 }
 

@@ -189,6 +189,8 @@ const refused: [commandLine: string[], environment: Record<string, string>, sent
     /^HOST_DATA_DIR .*"\/var\/lib\/lupine "; it must be a path without blanks/,
   ],
   [[], { HOST_DATA_DIR: '~/lupine' }, /^HOST_DATA_DIR .*without ~/],
+  [[], { HOST_DATA_DIR: '$HOME/lupine' }, /^HOST_DATA_DIR .*"\$HOME\/lupine"; .*variable written out/],
+  [['--data-dir', '${HOME}/lupine'], {}, /^HOST_DATA_DIR .*variable written out/],
 ]
 
 for (const [commandLine, environment, sentence] of refused) {
