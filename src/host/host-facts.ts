@@ -118,7 +118,12 @@ export function createEndFacts({
   const end: EndFacts = {
     stopping: (failed) =>
       (stopping ??= record({ type: 'HostStopping', plugin: null, data: failed ? { failed: true } : {} })),
-    stopped: () => (stopped ??= record({ type: 'HostStopped', plugin: null, data: {} })),
+    // Where the first of the two was refused that has been told, and the second means nothing.
+    stopped: () =>
+      (stopped ??=
+        journal.live.host.value === 'stopping'
+          ? record({ type: 'HostStopped', plugin: null, data: {} })
+          : Promise.resolve()),
     async interrupted() {
       const { live } = journal
       if (live.seq === seq || live.host.value !== 'starting') return

@@ -3,6 +3,7 @@ import { readFile, readlink, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemFileSystem } from '../../src/base/files/file-system.ts'
+import { type Logger, silentLogger } from '../../src/base/log/log.ts'
 import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { until } from '../helpers/until.ts'
 import { type DiskError, failingFileSystem } from '../helpers/failing-file-system.ts'
@@ -55,6 +56,21 @@ for (const [code, says] of cases) {
     assert.deepEqual((await ready()).body.reasons, [])
   })
 }
+
+test('an end that cannot be written down is told once, in words about the disk', async (context) => {
+  let refusing = false
+  const files = failingFileSystem((operation, path) =>
+    refusing && operation === 'write' && path.endsWith('.host.journal') ? 'ENOSPC' : false,
+  )
+  const told: unknown[] = []
+  const error: Logger['error'] = (message, fields) => void told.push([message, fields?.error])
+  const { host } = await startHostFor(context, { files, logger: { ...silentLogger, error } })
+  refusing = true
+  await host.close()
+  const ends = told.filter((one) => String(one).startsWith('The end of the host'))
+  assert.equal(ends.length, 1, String(told))
+  assert.match(String(ends), /disk of the data directory is full/)
+})
 
 test('a journal that may not grow any further is told by /readyz until it may, whatever else is written', async (context) => {
   let refusing = false
