@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { chmod, chown, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { chownCommand } from '../../src/base/files/chown-command.ts'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import { openExisting } from '../../src/journal/segments/damaged-journal.ts'
 import { launchHostProcess, runProgram, startHostProcess } from '../helpers/host-process.ts'
@@ -126,6 +128,17 @@ test('a file that the host may not read is told with the command that gives all 
       '/some where/.host.journal cannot be used (EACCES): it must be a file that the host may read and write. Where it belongs to ' +
       `another user, give that one's files to the user of the host: chown -R ${ids} "/some where"`,
   })
+})
+
+test('a command that gives a directory to a user is one that a shell takes as it is, whatever the path', async (context) => {
+  const directory = await temporaryDirectory(context)
+  for (const name of ['some where', '$HOME', '`id`', 'a"b', "it's $5", String.raw`back\slash`, 'oh!no']) {
+    const printed = chownCommand(join(directory, name), { uid: 1, gid: 2 })
+    const { stdout } = spawnSync('sh', ['-c', printed.replace('chown -R', "printf '%s\n'")], {
+      encoding: 'utf8',
+    })
+    assert.equal(stdout, `1:2\n${join(directory, name)}\n`, printed)
+  }
 })
 
 test(
