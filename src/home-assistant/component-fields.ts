@@ -14,6 +14,7 @@ import {
   simple,
   template,
 } from './feature-fields.ts'
+import { binarySensor, onOff } from './on-off-fields.ts'
 
 /**
  * What Home Assistant's MQTT integration needs to know of each component, under the names that it documents.
@@ -40,11 +41,6 @@ const sensor: FieldsOf = (exposure, topics) => {
     ...fields({ unit_of_measurement: unit, device_class: deviceClass, state_class: stateClass }),
   }
 }
-
-const onOff: FieldsOf = (exposure, topics) => ({
-  ...feature(exposure, topics, 'state', simple, template.onOff),
-  ...fields({ device_class: exposure.deviceClass }),
-})
 
 const number: FieldsOf = (exposure, topics) => {
   const { min, max, step, unit, deviceClass } = exposure
@@ -254,7 +250,7 @@ const notify: FieldsOf = (_exposure, topics) => ({ command_topic: topics.command
 
 const byComponent: Readonly<Record<ExposedComponent, FieldsOf>> = {
   sensor,
-  binary_sensor: onOff,
+  binary_sensor: binarySensor,
   switch: onOff,
   number,
   select,

@@ -127,6 +127,15 @@ test('A humidifier has bounds and a class that Home Assistant takes', () => {
   assert.deepEqual(fieldsOf({ min: 100, max: undefined }).slice(0, 2), [undefined, undefined])
 })
 
+test('A sensor that has only given 0 and 1 has no class that only quantities have: Home Assistant would refuse it', () => {
+  const classOf = (type: string, deviceClass: string): unknown =>
+    componentOf(complete('binary_sensor', { type, deviceClass })).device_class
+  assert.equal(classOf('sensor', 'temperature'), undefined)
+  assert.equal(classOf('sensor', 'battery'), 'battery')
+  // Whoever says that it is one knows its classes, those to come as well.
+  assert.equal(classOf('binary_sensor', 'yet to come'), 'yet to come')
+})
+
 test('What Home Assistant would refuse a whole entity for is left out: a preset that it has itself, a scale of nothing', () => {
   const of = (component: ExposedComponent, more: Partial<Exposure>, ...names: string[]) => {
     const fields = componentOf(complete(component, more))
