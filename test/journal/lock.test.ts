@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { closeSync, openSync, rmSync } from 'node:fs'
 import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -86,6 +86,37 @@ test('the lock of a file that a start which failed takes away just then counts f
   assert.equal(await lockDirectory(directory, [native]), undefined)
   await lock.release({ withFile: true })
   assert.deepEqual(await readdir(directory), [])
+})
+
+test('the lock of a file that was taken away counts for nothing where another host has made one in its place', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const path = join(directory, '.host.lock')
+  const native = await nativeLock()
+  let other: number | undefined
+  const late: KernelLock = (fileDescriptor) => {
+    if (other === undefined) {
+      rmSync(path)
+      other = openSync(path, 'wx+')
+      assert.equal(native(other), 'taken')
+    }
+    return native(fileDescriptor)
+  }
+  assert.equal(await lockDirectory(directory, [late]), undefined)
+  assert.deepEqual(await readdir(directory), ['.host.lock'], 'it stays the other one’s')
+  closeSync(other ?? -1)
+  const lock = await lockDirectory(directory, [native])
+  assert.ok(lock)
+  await lock.release()
+})
+
+test('a directory whose lock file is another one each time is not taken', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const replacing: KernelLock = () => {
+    rmSync(join(directory, '.host.lock'))
+    closeSync(openSync(join(directory, '.host.lock'), 'wx+'))
+    return 'taken'
+  }
+  await assert.rejects(lockDirectory(directory, [replacing]), /lock is another file each time/)
 })
 
 test('where one way does not exist the next is taken', async (context) => {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { type FileHandle, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import { UnusableFileError } from '../../base/files/unusable-file.ts'
@@ -10,6 +9,9 @@ import { takeLockFile } from './process-lock-file.ts'
 const lockFileName = '.host.lock'
 /** Beside the other, so that it is never taken for an open file that somebody has locked. */
 const processLockFileName = '.host.lock.pid'
+
+/** Each time round, another start has failed just then; a file system that numbers a file anew each time has no end of it. */
+const mostTries = 50
 
 export interface DirectoryLock {
   /** `withFile`: removes the lock file as well, if this process made it: a start that failed leaves nothing. */
@@ -25,21 +27,34 @@ export interface DirectoryLock {
 export async function lockDirectory(
   directory: string,
   kernelLocks?: readonly KernelLock[],
+  triesLeft = mostTries,
 ): Promise<DirectoryLock | undefined> {
   const path = join(directory, lockFileName)
   const { handle, created } = await openLockFile(path)
   for (const lock of kernelLocks ?? [await nativeLock(), flockProgram]) {
     const outcome = lock(handle.fd)
     if (outcome === 'not available') continue
-    if (outcome === 'taken' && existsSync(path))
+    if (outcome === 'taken' && (await isAt(path, handle)))
       return { release: (options) => release(handle, created ? path : undefined, options) }
     await handle.close()
-    // A start that failed took its file away between the two calls: the next host would make another one, and lock that.
-    return outcome === 'taken' ? lockDirectory(directory, kernelLocks) : undefined
+    // A start that failed took its file away between the two calls: the next host makes another one, and locks that.
+    if (outcome !== 'taken') return undefined
+    if (triesLeft === 1) throw new Error(`${lockFileName} is another file each time that it is looked at`)
+    return lockDirectory(directory, kernelLocks, triesLeft - 1)
   }
   await release(handle, created ? path : undefined, { withFile: true })
   const remove = await takeLockFile(join(directory, processLockFileName))
   return remove === undefined ? undefined : { release: remove }
+}
+
+/** Whether it is still the file of that name. Nobody's has its number while it is open. */
+async function isAt(path: string, handle: FileHandle): Promise<boolean> {
+  const own = await handle.stat({ bigint: true })
+  const found = await stat(path, { bigint: true }).catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return undefined
+    throw error
+  })
+  return found?.ino === own.ino && found.dev === own.dev
 }
 
 /** What the system says of one file; all else is about the disk. */
