@@ -119,35 +119,56 @@ export function warnOfUnprotectedListeners(
   }
 }
 
-/** Those of a path that are not there, the innermost first. */
-function missingDirectories(path: string): string[] {
-  const parent = dirname(path)
-  return existsSync(path) || parent === path ? [] : [path, ...missingDirectories(parent)]
-}
-
 /** Takes back what a start that came to nothing has made. What somebody has put there since stays, with all that it is in. */
 async function removeEmpty(directories: readonly string[]): Promise<void> {
   for (const directory of directories) {
     try {
       await rmdir(directory)
     } catch (error) {
-      // The innermost ones may never have been made.
+      // Not empty, or gone by now.
       if (systemErrorCode(error) === undefined) throw error
     }
   }
 }
+
+type TakenDirectory = DirectoryLock & Pick<HeldDirectory, 'files' | 'isMoved'>
+
+/** Each time round, another start that has made the directory has failed just then, and taken it away. */
+const mostTries = 20
+
+/** What is said of a directory that is taken away between two calls; one that cannot be made says so each time. */
+const whileGoing: ReadonlySet<string | undefined> = new Set(['ENOENT', 'EEXIST'])
 
 /** Makes the data directory if need be, and takes it for this process, which writes there by `files` from now on. */
 export async function takeDirectory(
   directory: string,
   system: FileSystem,
   logger: Logger,
-): Promise<DirectoryLock & Pick<HeldDirectory, 'files' | 'isMoved'>> {
-  const made = missingDirectories(directory)
+): Promise<TakenDirectory> {
+  for (let triesLeft = mostTries; ; triesLeft -= 1) {
+    const taken = await tryToTake(directory, system, triesLeft > 1)
+    if (taken === undefined) continue
+    await warnOfRoot(directory, logger)
+    return taken
+  }
+}
+
+/** Undefined: it was taken away meanwhile, and `mayBeGone`. */
+async function tryToTake(
+  directory: string,
+  system: FileSystem,
+  mayBeGone: boolean,
+): Promise<TakenDirectory | undefined> {
+  /** The innermost first. */
+  const made: string[] = []
+  const mkdir = async (path: string, options: { mode: number }): Promise<void> => {
+    await systemFileSystem.mkdir(path, options)
+    made.unshift(path)
+  }
   let held: HeldDirectory | undefined
   let lock: DirectoryLock | undefined
   try {
-    await makePrivateDirectory(systemFileSystem, directory)
+    await makePrivateDirectory({ ...systemFileSystem, mkdir: mkdir as FileSystem['mkdir'] }, directory)
     held = await holdDirectory(system, directory)
     lock = await lockDirectory(directory)
     // Its files may be this user's where it is not, as after a copy: then nothing could be replaced, and no file begun.
@@ -156,6 +177,7 @@ export async function takeDirectory(
     await lock?.release({ withFile: true })
     await held?.release()
     await removeEmpty(made)
+    if (mayBeGone && whileGoing.has(systemErrorCode(error))) return undefined
     if (error instanceof UnusableFileError) throw new StartError(error.message, { cause: error })
     const code = systemErrorCode(error)
     const advice =
@@ -171,7 +193,11 @@ export async function takeDirectory(
       `Another host is running in ${directory}: stop it, or set HOST_DATA_DIR to a directory of this one's own.`,
     )
   }
-  await warnOfRoot(directory, logger)
+  if (mayBeGone && (await isMoved())) {
+    await Promise.all([release(), lock.release({ withFile: true })])
+    await removeEmpty(made)
+    return undefined
+  }
   return {
     ...{ files, isMoved },
     async release(how) {
