@@ -112,7 +112,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const reader = createEventReader(segments, lines, parse, (stored) => changeStoredState(vault.open, stored))
   const path = join(directory, journalFileName)
   const slowWrites = createSlowWrites({ clock, logger, path })
-  const refused = createRefusedWrites({ logger, path })
+  const refused = createRefusedWrites({ logger, path, isInPlace: file.isInPlace })
   let closed = false
 
   const createQueue = settings.createQueue ?? createAppendQueue

@@ -16,7 +16,16 @@ export interface RefusedWrites {
   subscribe(listener: () => void): () => void
 }
 
-export function createRefusedWrites({ logger, path }: { logger: Logger; path: string }): RefusedWrites {
+export function createRefusedWrites({
+  logger,
+  path,
+  isInPlace,
+}: {
+  logger: Logger
+  path: string
+  /** Whether the file of the journal has its name, or has it again. Never rejects. */
+  isInPlace(): Promise<boolean>
+}): RefusedWrites {
   const listeners = new Set<() => void>()
   let refusal: { reason: string; code: string | undefined } | undefined
 
@@ -37,7 +46,13 @@ export function createRefusedWrites({ logger, path }: { logger: Logger; path: st
       })
     },
     takenElsewhere() {
-      if (ofWholeDisk.has(refusal?.code)) settle()
+      const before = refusal
+      if (ofWholeDisk.has(before?.code)) settle()
+      // The directory is the one that it was, which says nothing of the file.
+      else if (before?.code === 'ESTALE')
+        void isInPlace().then((isBack) => {
+          if (isBack && refusal === before) settle()
+        })
     },
     subscribe(listener) {
       listeners.add(listener)

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { cp, mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { cp, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { directoryLookEvery } from '../../src/host/readiness.ts'
+import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { contentOf } from '../helpers/content-of.ts'
 import { startHostFor, startTestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
@@ -15,6 +16,13 @@ local plugin = Plugin:new("keeper")
 plugin:onInit(function()
   plugin:control("n", function() return plugin:kvGet("n", 0) end, function(value) plugin:kvSet("n", value) end)
 end)`
+
+/** Resolves when `.host.json` has been written anew. */
+async function watchSnapshot(directory: string): Promise<void> {
+  const path = join(directory, '.host.json')
+  const { ino } = await stat(path)
+  await until('another snapshot', async () => (await stat(path)).ino !== ino)
+}
 
 /** Undefined where there is no such folder. */
 const lookInto = (directory: string) => contentOf(directory).catch(() => undefined)
@@ -92,5 +100,48 @@ test(
     await until('the host to say so', isTold)
     await rename(`${host.directory}-away`, host.directory)
     await until('a host in order', async () => !(await isTold()))
+  },
+)
+
+test(
+  'a host whose journal could not be written as its data directory was gone is in order when that is back, without a command',
+  { skip: platform() === 'win32' && 'Windows moves no folder in which a file is open' },
+  async (context) => {
+    // The snapshot is tried again when the test says so.
+    let retries: (() => void)[] = []
+    const schedule: Clock['schedule'] = (milliseconds, callback) => {
+      if (milliseconds !== snapshotRetryDelay)
+        return systemClock.schedule(milliseconds === directoryLookEvery ? 1 : milliseconds, callback)
+      retries.push(callback)
+      return { cancel: () => void (retries = retries.filter((other) => other !== callback)) }
+    }
+    const tryAgain = (): void => {
+      for (const retry of retries.splice(0)) retry()
+    }
+    const host = await startHostFor(context, { clock: { ...systemClock, schedule } })
+    const journal = join(host.directory, '.host.journal')
+    const reasons = async (): Promise<string> => (await host.request('GET', '/readyz')).body.reasons.join()
+    const isTold = async (): Promise<boolean> => /journal cannot be written/.test(await reasons())
+    const change = () =>
+      host.host.lifecycle.record([{ type: 'RepositoryRemoved', plugin: null, data: { name: 'x' } }], 'http')
+
+    await rename(host.directory, `${host.directory}-away`)
+    await assert.rejects(change(), { code: 'storage_full' })
+    assert.equal(await isTold(), true)
+    await rename(`${host.directory}-away`, host.directory)
+    tryAgain()
+    await until('a host in order', async () => (await reasons()) === '')
+    await change()
+
+    // That other files are written says nothing of the one of the journal.
+    await rename(journal, `${journal}-away`)
+    const isWritten = watchSnapshot(host.directory)
+    await assert.rejects(change(), { code: 'storage_full' })
+    tryAgain()
+    await isWritten
+    assert.equal(await isTold(), true)
+    await rename(`${journal}-away`, journal)
+    await change()
+    assert.equal(await reasons(), '')
   },
 )

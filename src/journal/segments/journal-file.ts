@@ -33,6 +33,8 @@ export interface JournalFile {
    * next append goes on where the last one ended.
    */
   begin(base: string): Promise<void>
+  /** Whether the file that is written to is the one of its name. Never rejects. */
+  isInPlace(): Promise<boolean>
   /** Bytes of the segment that is written to; undefined when there is none, or something has to be mended first. */
   readonly size: number | undefined
   /** Bytes that were appended since it was opened. */
@@ -226,6 +228,12 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       segments.push(current)
       lines.follow(current, offsets, handle.fd)
     },
+    isInPlace: async () =>
+      handle === undefined ||
+      (await requireName(handle).then(
+        () => true,
+        () => false,
+      )),
     sha256: () => hash.copy().digest('hex'),
     async close() {
       await syncing
