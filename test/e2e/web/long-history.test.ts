@@ -47,6 +47,38 @@ test(
   },
 )
 
+test(
+  'of a plugin with very many events the newest are shown, each number in one line, and those in between are not read',
+  options,
+  async (context) => {
+    const directory = await temporaryDirectory({
+      after: (end: () => Promise<void>) => endLatestFirst(context, end),
+    })
+    const events = 120_000
+    await writeLongJournal(directory, events, 2)
+    const host = await openTestHost(directory, directory, {})
+    endLatestFirst(context, () => host.host.close())
+    const { page } = await open(context, host)
+    const asked: number[] = []
+    page.on('request', (request) => {
+      const after = /plugin-1\/history\?after=(\d+)&limit=\d{3,}/.exec(decodeURIComponent(request.url()))?.[1]
+      if (after !== undefined) asked.push(Number(after))
+    })
+    await page.goto('/plugins/@fixtures/plugin-1/history')
+    const link = page.locator('.event-line > a').first()
+    await link.waitFor()
+    const { events: all } = (await host.request('GET', `/api/history?after=${events}`)).body
+    const newest = all.findLast(({ plugin }: { plugin: string | null }) => plugin === '@fixtures/plugin-1')
+    assert.equal(await link.textContent(), `#${newest.seq}`)
+    // Two lines have more pixels.
+    const { height = 0 } = (await link.boundingBox()) ?? {}
+    assert.ok(height > 0 && height < 36, String(height))
+    const middle = asked.filter((after) => after > 0 && after < events / 2)
+    assert.deepEqual(middle, [], String(asked))
+    assert.ok(asked.length > 1)
+  },
+)
+
 test('events whose files were moved away are told as such, and not offered', options, async (context) => {
   const host = await lampHost(context, { segmentBytes: 20_000 })
   for (const id of ['hello', 'demo']) await install(host, `@fixtures/${id}`)
