@@ -12,6 +12,9 @@ const patience = 3
 /** So is one with more mistakes than a person makes: hundreds of thousands are looked through each time. */
 const mostMistakes = 150
 
+/** What a warning about something that is left out ends with. */
+export const leftOutEnding = '; it is left out'
+
 export interface LenientRules {
   /** Brings what is meant well into the form of the schema. */
   tidy(value: JsonObject): JsonObject
@@ -44,7 +47,7 @@ export function parseLeniently<T>(
     const gone = broken.map(({ path }) => path.slice(0, isHopeless ? 1 : unit(path)))
     if (!isJsonObject(value) || gone.some(({ length }) => length === 0)) return parsed
     warnings.push(
-      ...broken.map(({ error: { path, message } }) => ({ path, message: `${message}; it is left out` })),
+      ...broken.map(({ error: { path, message } }) => ({ path, message: message + leftOutEnding })),
     )
     value = leaveOut(value, treeOf(gone))
   }

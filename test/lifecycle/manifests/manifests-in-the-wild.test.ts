@@ -67,7 +67,8 @@ const wild: { id: string; version?: string; manifest: Record<string, unknown>; t
     manifest: {
       dependencies: ['http', 5, '@Fixtures/x', 'bare', { id: '@fixtures/nowhere', optional: true }],
     },
-    told: ['/dependencies/1', '/dependencies/0', '/dependencies/1'],
+    // The places in the file, whatever is left out of it.
+    told: ['/dependencies/1', '/dependencies/0', '/dependencies/2'],
   },
 ]
 
