@@ -53,16 +53,27 @@ export function integerText(value: number): string {
   return Number.isSafeInteger(value) ? String(value) : BigInt(value).toString()
 }
 
-/** A new object of the same keys without those whose value becomes undefined; `__proto__` is a key as any other. */
+/**
+ * An object of the same keys without those whose value becomes undefined, or the given one where no value becomes another;
+ * `__proto__` is a key as any other.
+ */
 export function mapMembers<T>(
   object: Readonly<Record<string, T>>,
   change: (member: T, key: string) => T | undefined,
 ): Record<string, T> {
-  const members = Object.entries(object).flatMap(([key, member]) => {
+  // Most objects stay as they are: to copy tens of thousands of members takes many times as long as to look at them.
+  let members: [string, T][] | undefined
+  const keys = Object.keys(object)
+  for (const [index, key] of keys.entries()) {
+    const member = object[key] as T
     const changed = change(member, key)
-    return changed === undefined ? [] : [[key, changed] as const]
-  })
-  return Object.fromEntries(members)
+    if (members === undefined) {
+      if (changed === member && changed !== undefined) continue
+      members = keys.slice(0, index).map((former) => [former, object[former] as T])
+    }
+    if (changed !== undefined) members.push([key, changed])
+  }
+  return members === undefined ? object : Object.fromEntries(members)
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -12,7 +12,7 @@ import { manifestFile, withWarnings } from '../../schema/manifest/manifest.ts'
 import { labelAndPath } from '../../schema/manifest/setting-label.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'
 import { checkConfig } from '../manifests/config-rules.ts'
-import { normaliseFields, unusableDefaults } from '../manifests/fields.ts'
+import { unusableDefaults } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
 import { apartMessage, dependenciesApart } from './dependencies-apart.ts'
@@ -76,13 +76,13 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const { unmet, warnings: misnamed } = await checkDependencies(context, id, manifest)
     const mistakes = [...(manifest.warnings ?? []), ...unusableDefaults(manifest), ...misnamed]
     manifests.set(id, withWarnings(manifest, mistakes))
+    const fields = manifests.fields(id)
     for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))
     const { config, limits, trial } = snapshotOfPlugin(context, id).context
     // A version that is tried may need what the one before did not; both move together when it is kept.
     const apart = trial === null ? dependenciesApart(context, id) : []
     if (apart.length > 0) throw new Problem('dependency_unmet', apartMessage(context, id, apart))
-    const fields = normaliseFields(manifest)
     const environment = context.environment(manifest)
     const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
     const wrong = [...errors, ...missing]

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isJsonObject, type JsonObject } from '../../base/text/json.ts'
+import { isJsonObject, type JsonObject, mapMembers } from '../../base/text/json.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import type { FieldType } from '../../schema/manifest/field-definition.ts'
 import { parseJsonText } from '../../schema/parsing/json-text.ts'
@@ -58,12 +58,10 @@ function convertedBelow(given: unknown, { type, items, fields }: ValueRules): un
   const value = parsed?.ok === true ? parsed.value : given
   if (!isOfType(value, type)) return undefined
   const members = (row: JsonObject): JsonObject =>
-    Object.fromEntries(
-      Object.entries(row).map(([key, member]) => {
-        const field = fields?.find((candidate) => candidate.key === key)
-        return [key, field === undefined ? member : ((converted(member, field) ?? member) as typeof member)]
-      }),
-    )
+    mapMembers(row, (member, key) => {
+      const field = fields?.find((candidate) => candidate.key === key)
+      return field === undefined ? member : ((converted(member, field) ?? member) as typeof member)
+    })
   if (!Array.isArray(value)) return members(value as JsonObject)
   return value.map((item: unknown) => {
     if (items !== null) return converted(item, items) ?? item

@@ -31,7 +31,11 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
 
   function set(id: string, manifest: Manifest): void {
     unread.delete(id)
-    known.set(id, { manifest, fields: normaliseFields(manifest) })
+    const before = known.get(id)
+    // At each load it is set twice, with the warnings of that load the second time.
+    const isSame =
+      before?.manifest.configSchema === manifest.configSchema && before?.manifest.config === manifest.config
+    known.set(id, { manifest, fields: before && isSame ? before.fields : normaliseFields(manifest) })
   }
 
   return {

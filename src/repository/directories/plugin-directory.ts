@@ -8,14 +8,7 @@ import { storageFault } from '../../base/files/storage-fault.ts'
 import { messageOf, Problem, systemErrorCode } from '../../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
-import {
-  allFiles,
-  entryFile,
-  luaFiles,
-  type Manifest,
-  manifestFile,
-  parseManifest,
-} from '../../schema/manifest/manifest.ts'
+import { allFiles, entryFile, luaFiles, type Manifest, manifestFile } from '../../schema/manifest/manifest.ts'
 import { FileRefused, readContainedFile } from '../sources/contained-file.ts'
 import { defaultRepositoryLimits } from '../limits.ts'
 import {
@@ -31,6 +24,7 @@ import {
   swapIn,
 } from './plugin-swap.ts'
 import type { InstalledFiles, KeptFiles, PluginDirectory } from '../repository.ts'
+import { createManifestParser } from './parsed-manifests.ts'
 import { writeStaged } from './staging.ts'
 import { sha256 } from './storage.ts'
 
@@ -53,6 +47,7 @@ export function createPluginDirectory(options: {
   const { logger } = options
   const places = pluginPlaces(options.directory, options.files)
   const { fileBytes, pluginBytes } = defaultRepositoryLimits
+  const parse = createManifestParser()
   const folderOf = (plugin: PluginIdentifier): string => join(places.plugins, directoryName(plugin))
 
   async function readFile(root: string, plugin: PluginIdentifier, file: string): Promise<Uint8Array> {
@@ -70,7 +65,7 @@ export function createPluginDirectory(options: {
 
   async function manifestIn(root: string, plugin: PluginIdentifier): Promise<[Manifest, Uint8Array]> {
     const bytes = await readFile(root, plugin, manifestFile)
-    return [parseManifest(bytes, plugin), bytes]
+    return [parse(bytes, plugin), bytes]
   }
 
   async function readIn(root: string, plugin: PluginIdentifier): Promise<InstalledFiles> {

@@ -1,7 +1,8 @@
 import Type, { type Static } from 'typebox'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { createParser, type Parsed } from '../parsing/parser.ts'
+import type { ErrorSearch } from '../parsing/find-errors.ts'
+import { createParser, type Parser } from '../parsing/parser.ts'
 
 /** A setting as a manifest describes it: an entry of `configSchema`, or a definition of `config`. */
 
@@ -120,22 +121,28 @@ const parseEntry = createParser(ConfigSchemaEntry)
  * What the schema cannot say of a field: all that is wrong in its `items` and `fields`, at any depth. One by one, for
  * there may be hundreds of thousands.
  */
-export function* nestedFieldErrors(field: unknown, path: string): Iterable<ProblemDetail> {
+export function* nestedFieldErrors(
+  field: unknown,
+  path: string,
+  search: ErrorSearch,
+): Iterable<ProblemDetail> {
   if (!isJsonObject(field)) return
   const { items, fields } = field
-  if (items !== undefined) yield* errorsOf(parseDefinition, items, `${path}/items`)
+  if (items !== undefined) yield* errorsOf(parseDefinition, items, `${path}/items`, search)
   const below = Array.isArray(fields) ? fields : []
-  for (const [index, entry] of below.entries()) yield* errorsOf(parseEntry, entry, `${path}/fields/${index}`)
+  for (const [index, entry] of below.entries())
+    yield* errorsOf(parseEntry, entry, `${path}/fields/${index}`, search)
 }
 
 function* errorsOf(
-  parse: (value: unknown) => Parsed<unknown>,
+  parse: Parser<unknown>,
   field: unknown,
   path: string,
+  search: ErrorSearch,
 ): Iterable<ProblemDetail> {
-  const parsed = parse(field)
+  const parsed = parse(field, search)
   if (!parsed.ok) for (const error of parsed.errors) yield { ...error, path: `${path}${error.path}` }
-  yield* nestedFieldErrors(field, path)
+  yield* nestedFieldErrors(field, path, search)
 }
 
 /** With those within lists and objects. */

@@ -17,6 +17,7 @@ import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
 import { firstErrors } from '../parsing/error-room.ts'
+import { createErrorSearch, type ErrorSearch } from '../parsing/find-errors.ts'
 import { createParser, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
 
@@ -169,18 +170,22 @@ function editorSchema(): object {
 
 const parseShallowly = createParser(Manifest)
 
-export const parseManifestShape: Parser<Manifest> = (value) => {
-  const parsed = parseShallowly(value)
-  const nested = isJsonObject(value) ? firstErrors(nestedErrors(value)) : []
+export const parseManifestShape: Parser<Manifest> = (value, search = createErrorSearch()) => {
+  const parsed = parseShallowly(value, search)
+  const nested = isJsonObject(value) ? firstErrors(nestedErrors(value, search)) : []
   const errors = [...(parsed.ok ? [] : parsed.errors), ...nested]
   return parsed.ok && errors.length === 0 ? parsed : { ok: false, errors }
 }
 
-function* nestedErrors({ configSchema, config }: Record<string, unknown>): Iterable<ProblemDetail> {
+function* nestedErrors(
+  { configSchema, config }: Record<string, unknown>,
+  search: ErrorSearch,
+): Iterable<ProblemDetail> {
   const entries = Array.isArray(configSchema) ? configSchema : []
-  for (const [index, entry] of entries.entries()) yield* nestedFieldErrors(entry, `/configSchema/${index}`)
+  for (const [index, entry] of entries.entries())
+    yield* nestedFieldErrors(entry, `/configSchema/${index}`, search)
   for (const [key, definition] of isJsonObject(config) ? Object.entries(config) : [])
-    yield* nestedFieldErrors(definition, `/config/${escapePointer(key)}`)
+    yield* nestedFieldErrors(definition, `/config/${escapePointer(key)}`, search)
 }
 
 /** The Lua files of a plugin when its manifest does not name them. */
@@ -235,12 +240,11 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
 }
 
 /** The manifest, and what is wrong with it. A member of that name in the file says nothing. */
-export function withWarnings(
-  { warnings: _, ...manifest }: Manifest,
-  warnings: readonly ProblemDetail[],
-): Manifest {
-  if (warnings.length === 0) return manifest
-  return { ...manifest, warnings: warnings.slice(0, warningLimit) }
+export function withWarnings(manifest: Manifest, warnings: readonly ProblemDetail[]): Manifest {
+  if (warnings.length > 0) return { ...manifest, warnings: warnings.slice(0, warningLimit) }
+  if (manifest.warnings === undefined) return manifest
+  const { warnings: _, ...rest } = manifest
+  return rest
 }
 
 const known = { manifest: Manifest, permissions: Permissions, field: fieldDefinitions.entry }
@@ -262,6 +266,8 @@ function cutWarnings(given: Record<string, unknown>, manifest: Manifest): Proble
 
 /** Where texts of `given` have been cut in what is kept of it. */
 function cutPlaces(given: unknown, kept: unknown, path: string): string[] {
+  // Members that nobody knows are kept as they are, and there may be hundreds of thousands of them.
+  if (given === kept) return []
   if (typeof kept === 'string')
     return typeof given === 'string' && given.length > kept.length && isCut(kept) ? [path] : []
   if (typeof given !== 'object' || given === null || typeof kept !== 'object' || kept === null) return []

@@ -11,6 +11,8 @@ interface Schema {
 const shortest = 5
 /** Members of one object that are looked at: each takes long, and a hostile manifest has tens of thousands. */
 const mostMembers = 100
+/** Of all fields together. */
+const mostOfFields = 2_000
 
 /**
  * Members that are not known, and nearly are. A manifest may have members of its own, which nobody reads: `permission`
@@ -22,11 +24,14 @@ export function misspeltMembers(
 ): ProblemDetail[] {
   const { permissions, configSchema } = manifest
   const fields = Array.isArray(configSchema) ? configSchema : []
+  const left = { members: mostOfFields }
   return [
     ...misspelt(manifest, known.manifest, '', shortest),
     // Nobody has permissions of their own.
     ...misspelt(permissions, known.permissions, '/permissions', 1),
-    ...fields.flatMap((field, index) => misspelt(field, known.field, `/configSchema/${index}`, shortest)),
+    ...fields.flatMap((field, index) =>
+      misspelt(field, known.field, `/configSchema/${index}`, shortest, left),
+    ),
   ]
 }
 
@@ -35,11 +40,14 @@ function misspelt(
   { properties }: Schema,
   path: string,
   least: number,
+  left = { members: mostMembers },
 ): ProblemDetail[] {
-  if (!isJsonObject(value)) return []
+  if (!isJsonObject(value) || left.members <= 0) return []
   const known = Object.keys(properties)
   const unknown = Object.keys(value).filter((name) => !known.includes(name) && name.length >= least)
-  return unknown.slice(0, mostMembers).flatMap((name) => {
+  const looked = unknown.slice(0, Math.min(mostMembers, left.members))
+  left.members -= looked.length
+  return looked.flatMap((name) => {
     const near = closestName(name, known)
     if (near === undefined) return []
     return [{ path: `${path}/${escapePointer(name)}`, message: `is not known; did you mean: "${near}"?` }]

@@ -12,6 +12,12 @@ function end(pattern: RegExp, text: string, start: number): number {
   return pattern.test(text) ? pattern.lastIndex : start
 }
 
+const space = 0x20
+
+function afterValue(open: readonly string[]): Expectation {
+  return open.length === 0 ? 'end' : 'next'
+}
+
 /** Where a text that is not JSON stops being it. The parser of the platform does not always say so, and quotes the text. */
 export function jsonErrorPosition(text: string): number {
   const open: ('{' | '[')[] = []
@@ -20,16 +26,15 @@ export function jsonErrorPosition(text: string): number {
   while (position < text.length) {
     const character = text.charAt(position)
     const start = position
-    const afterValue = (): Expectation => (open.length === 0 ? 'end' : 'next')
     if (character === '"' && expected !== 'colon' && expected !== 'next' && expected !== 'end') {
       const quote = end(string, text, start)
       if (text.charAt(quote) !== '"') return quote
       position = quote + 1
-      expected = expected.startsWith('key') ? 'colon' : afterValue()
+      expected = expected.startsWith('key') ? 'colon' : afterValue(open)
     } else if (expected === 'key' || expected === 'key or end of object') {
       if (character === '}' && expected !== 'key') {
         open.pop()
-        expected = afterValue()
+        expected = afterValue(open)
         position += 1
       }
     } else if (expected === 'colon') {
@@ -42,7 +47,7 @@ export function jsonErrorPosition(text: string): number {
         position += 1
       } else if (character === (inside === '{' ? '}' : ']')) {
         open.pop()
-        expected = afterValue()
+        expected = afterValue(open)
         position += 1
       }
     } else if (expected !== 'end') {
@@ -52,15 +57,16 @@ export function jsonErrorPosition(text: string): number {
         position += 1
       } else if (character === ']' && expected === 'value or end of array') {
         open.pop()
-        expected = afterValue()
+        expected = afterValue(open)
         position += 1
       } else {
         position = end(literal, text, start)
-        expected = afterValue()
+        expected = afterValue(open)
       }
     }
     if (position === start) return start
-    position = end(blank, text, position)
+    // To ask the pattern at each character takes five times as long, and there may be a million.
+    if (text.charCodeAt(position) <= space) position = end(blank, text, position)
   }
   return text.length
 }

@@ -10,7 +10,7 @@ export type JsonText = { ok: true; value: unknown; repeated: string[] } | { ok: 
 export const jsonDepthLimit = 64
 
 /** As every number has it that is beyond what a double holds. */
-const hugeNumber = /[eE]\+?\d{2}|\d{300}/
+const hugeNumber = /[eE]\+?\d{2}|(?<!\d)\d{300}/
 
 /**
  * Reads UTF-8 JSON. `repeated` holds the pointers of members that an object has twice, of very many the first ones:
@@ -65,7 +65,6 @@ function placeOf(text: string, position: number): string {
 }
 
 interface Container {
-  path: string
   /** Undefined for an array. */
   keys: Set<string> | undefined
   /** Member that is being read. */
@@ -74,42 +73,53 @@ interface Container {
   expectsKey: boolean
 }
 
-/** Walks over the tokens of a text that is known to be JSON, without recursion. */
+/** The rest of a string, from behind its first quote. */
+const restOfString = /[^"\\]*(?:\\.[^"\\]*)*"/sy
+
+/** Walks over the tokens of a text that is known to be JSON, without recursion: a megabyte has a million of them. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
   const room = createErrorRoom()
   const open: Container[] = []
+  let top: Container | undefined
 
-  function note(pointer: string): void {
+  function readKey(container: Container, keys: Set<string>, quoted: string): void {
+    container.key = quoted.includes('\\') ? String(JSON.parse(quoted)) : quoted.slice(1, -1)
+    container.expectsKey = false
+    if (!keys.has(container.key)) {
+      keys.add(container.key)
+      return
+    }
+    const pointer = open.map(stepOf).join('')
     if (room.take(pointer)) repeated.push(pointer)
   }
 
-  for (const [token] of text.matchAll(/"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]/gs)) {
-    const top = open.at(-1)
-    if (token === '{' || token === '[') {
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text.charAt(position)
+    if (character === '"') {
+      restOfString.lastIndex = position + 1
+      restOfString.test(text)
+      if (top?.keys !== undefined && top.expectsKey)
+        readKey(top, top.keys, text.slice(position, restOfString.lastIndex))
+      position = restOfString.lastIndex - 1
+    } else if (character === '{' || character === '[') {
       if (open.length === depthLimit) {
         return { ok: false, message: `nests deeper than ${depthLimit} levels` }
       }
-      const path = top === undefined ? '' : pathOfMember(top)
-      const keys = token === '{' ? new Set<string>() : undefined
-      open.push({ path, keys, key: '', index: 0, expectsKey: token === '{' })
-    } else if (token === '}' || token === ']') {
+      const keys = character === '{' ? new Set<string>() : undefined
+      top = { keys, key: '', index: 0, expectsKey: keys !== undefined }
+      open.push(top)
+    } else if (character === '}' || character === ']') {
       open.pop()
-    } else if (top === undefined || token === ':') {
-      // A bare string, or the colon after a key: nothing to note.
-    } else if (token === ',') {
+      top = open.at(-1)
+    } else if (character === ',' && top !== undefined) {
       top.index += 1
       top.expectsKey = top.keys !== undefined
-    } else if (top.keys !== undefined && top.expectsKey) {
-      top.key = String(JSON.parse(token))
-      if (top.keys.has(top.key)) note(pathOfMember(top))
-      top.keys.add(top.key)
-      top.expectsKey = false
     }
   }
   return { ok: true, value, repeated }
 }
 
-function pathOfMember({ path, keys, key, index }: Container): string {
-  return `${path}/${keys === undefined ? index : escapePointer(key)}`
+function stepOf({ keys, key, index }: Container): string {
+  return `/${keys === undefined ? index : escapePointer(key)}`
 }

@@ -104,7 +104,13 @@ export function changeMembers(
 
 /** `change` for each item of a list; what is no list stays as it is. */
 export function eachItem(change: (item: Json) => Json): (value: Json) => Json {
-  return (value) => (Array.isArray(value) ? value.map(change) : value)
+  return (value) => (Array.isArray(value) ? sameOr(value, value.map(change)) : value)
+}
+
+/** The list that was given where nothing in it became another: what was left as it is need not be looked at again. */
+function sameOr(given: Json[], changed: Json[]): Json[] {
+  const isSame = changed.length === given.length && changed.every((item, index) => item === given[index])
+  return isSame ? given : changed
 }
 
 /** The same without members that are null. */
@@ -115,7 +121,10 @@ export function withoutNullMembers(value: JsonObject): JsonObject {
 /** Values that count as absent, in members and in lists; those below the keys in `kept` are not looked at. */
 export function withoutNulls(value: Json, kept: ReadonlySet<string>): Json {
   if (Array.isArray(value)) {
-    return value.filter((item) => item !== null).map((item) => withoutNulls(item, kept))
+    return sameOr(
+      value,
+      value.filter((item) => item !== null).map((item) => withoutNulls(item, kept)),
+    )
   }
   if (!isJsonObject(value)) return value
   return mapMembers(value, (member, key) => {

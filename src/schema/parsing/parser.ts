@@ -1,15 +1,20 @@
 import type { Static, TSchema } from 'typebox'
 import { Compile } from 'typebox/compile'
 import { Settings } from 'typebox/system'
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import { lazily } from '../../base/lazily.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { errorLimit } from './error-room.ts'
+import { errorLimit, firstErrors } from './error-room.ts'
+import { createErrorSearch, type ErrorSearch, findErrors, type SchemaQuestions } from './find-errors.ts'
 import { escapePointer, pointerSteps } from './json-pointer.ts'
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
 
-/** Checks an untrusted value against a schema; all that is wrong is told at once, by JSON pointer. */
-export type Parser<T> = (value: unknown) => Parsed<T>
+/**
+ * Checks an untrusted value against a schema; all that is wrong is told at once, by JSON pointer. `search`: what may be looked
+ * through for that, where several parts of one text are parsed.
+ */
+export type Parser<T> = (value: unknown, search?: ErrorSearch) => Parsed<T>
 
 // TypeBox stops after eight by itself; an author should see everything that is wrong at once.
 Settings.Set({ maxErrors: errorLimit })
@@ -96,14 +101,19 @@ export function createCheck<S extends TSchema>(schema: S): (value: unknown) => v
 
 export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
   // Compiled when it is first asked: most are of requests that never come, and a start would wait for all of them.
-  const validatorOf = lazily(() => Compile(schema))
-  return (value) => {
-    const validator = validatorOf()
-    if (validator.Check(value)) return { ok: true, value: value }
-    const seen = new Set<string>()
-    const errors = withoutBranches(validator.Errors(value), schema)
-      .flatMap((error) => describe(error, schema))
-      .filter(({ path, message }) => !seen.has(`${path} ${message}`) && seen.add(`${path} ${message}`))
-    return { ok: false, errors }
+  const validators = new Map<TSchema, ReturnType<typeof Compile>>()
+  const validatorOf = (part: TSchema) => getOrInsert(validators, part, () => Compile(part))
+  const questions: SchemaQuestions = {
+    fits: (part, value) => validatorOf(part).Check(value),
+    errorsOf(part, value) {
+      const seen = new Set<string>()
+      return withoutBranches(validatorOf(part).Errors(value), part)
+        .flatMap((error) => describe(error, part))
+        .filter(({ path, message }) => !seen.has(`${path} ${message}`) && seen.add(`${path} ${message}`))
+    },
+  }
+  return (value, search = createErrorSearch()) => {
+    if (questions.fits(schema, value)) return { ok: true, value: value as Static<S> }
+    return { ok: false, errors: firstErrors(findErrors(schema, value, search, questions)) }
   }
 }

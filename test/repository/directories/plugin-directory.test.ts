@@ -55,6 +55,17 @@ test('an installed plugin is read with its Lua files and the hashes of everythin
   assert.deepEqual(await plugins.readManifest(clockPlugin), read)
 })
 
+test('a large manifest is parsed once, for as long as its file is the same', async (context) => {
+  const { directory, plugins } = await createStage(context)
+  const text = (name: string): string =>
+    JSON.stringify({ id: 'clock', name, version: '1.0.0', more: 'x'.repeat(100_000) })
+  await writeTree(join(directory, folder), { 'plugin.json': text('One'), 'init.lua': '' })
+  const { manifest: first } = await plugins.read(clockPlugin)
+  assert.equal(await plugins.readManifest(clockPlugin), first)
+  await writeTree(join(directory, folder), { 'plugin.json': text('Two') })
+  assert.equal((await plugins.readManifest(clockPlugin)).name, 'Two')
+})
+
 test('files that are missing are told from a manifest that is broken', async (context) => {
   const { directory, plugins } = await createStage(context)
   const failure = async (): Promise<[boolean, string]> => {

@@ -9,6 +9,7 @@ import {
   manifestJsonSchema,
   parseManifest,
 } from '../../../src/schema/manifest/manifest.ts'
+import { parseJsonText } from '../../../src/schema/parsing/json-text.ts'
 
 const clock = identifierOf('@test/clock')
 const minimal = { id: 'clock', name: 'Clock', version: '1.0.0' }
@@ -641,4 +642,84 @@ test('no text of a manifest that lists show is without end: it is cut, or left o
     '/license',
     '/tags',
   ])
+})
+
+/** Microseconds of the processor; of several tries together, as the system tells less of a short time. */
+function workOf(task: () => unknown): number {
+  const before = process.cpuUsage()
+  for (let tries = 0; tries < 4; tries += 1) task()
+  return process.cpuUsage(before).user
+}
+
+test('a megabyte of which something is wrong takes a few times as long as to read it, and what fits in it is kept', () => {
+  const sensors = Array.from({ length: 40_000 }, (_, index) => ({ id: `sensor${index}` }))
+  const objects = Object.fromEntries(Array.from({ length: 40_000 }, (_, index) => [`object${index}`, {}]))
+  const many: { given: Record<string, unknown>; warnings: string[] }[] = [
+    { given: { exports: { sensors: [{ id: 5 }, ...sensors] } }, warnings: ['/exports/sensors/0/id'] },
+    { given: { exports: { objects: { ...objects, broken: 5 } } }, warnings: ['/exports/objects/broken'] },
+    {
+      given: {
+        config: Object.fromEntries(
+          Array.from({ length: 900 }, (_, index) => [
+            `setting${index}`,
+            { type: index === 5 ? 'wrong' : 'string', enum: Array<number>(200).fill(index) },
+          ]),
+        ),
+      },
+      warnings: ['/config/setting5/type'],
+    },
+    {
+      given: {
+        configSchema: Array.from({ length: 500 }, (_, index) => ({
+          key: `setting${index}`,
+          ...Object.fromEntries(Array.from({ length: 100 }, (__, member) => [`unknown${member}`, 1])),
+        })),
+      },
+      warnings: [],
+    },
+  ]
+  for (const { given, warnings } of many) {
+    const bytes = new TextEncoder().encode(JSON.stringify({ ...minimal, ...given }))
+    const manifest = parseManifest(bytes, clock)
+    assert.deepEqual(
+      (manifest.warnings ?? []).map(({ path }) => path),
+      warnings,
+    )
+    const times = workOf(() => parseManifest(bytes, clock)) / workOf(() => parseJsonText(bytes))
+    assert.ok(times < 25, `${times} times for ${Object.keys(given).join()}`)
+  }
+})
+
+test('of what is wrong and too large to look for why, the place is told', () => {
+  const suggest = Array<string>(6_000).fill('a')
+  const config = { a: { suggest, type: 'wrong' }, b: { type: 'list', fields: [{ key: 'c', suggest }] } }
+  const { warnings = [], config: kept } = parseManifest({ ...minimal, config }, clock)
+  const message = 'is not as it must be, and too large to tell more; it is left out'
+  assert.deepEqual(
+    warnings.map(({ path }) => path),
+    ['/config/a/suggest', '/config/a/type', '/config/b/fields/0/suggest'],
+  )
+  assert.deepEqual(
+    warnings.map((warning) => warning.message === message),
+    [true, false, true],
+  )
+  assert.deepEqual(kept, { a: {}, b: { type: 'list', fields: [{ key: 'c' }] } })
+  const files = Array<string>(6_000).fill('a.lua')
+  assert.deepEqual(refusal({ ...minimal, version: undefined, files }).errors, [
+    ['/version', 'is required'],
+    ['/files', 'must not have more than 200 items'],
+  ])
+})
+
+test('what is as it should be is not copied', () => {
+  const given = {
+    ...minimal,
+    exports: { objects: { lamp: { type: 'light' } } },
+    config: { a: { type: 'list', default: [[1], null, 2] } },
+    more: { of: { its: ['own'] } },
+  }
+  const manifest: Manifest & { more?: unknown } = parseManifest(given, clock)
+  assert.equal(manifest.exports, given.exports)
+  assert.equal(manifest.more, given.more)
+  assert.deepEqual(manifest.config, given.config)
 })

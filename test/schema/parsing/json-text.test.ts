@@ -59,3 +59,35 @@ test('of thousands of members that are there twice the first ones are told, and 
     assert.ok(length <= 200_000, `${length}`)
   }
 })
+
+test('half a megabyte takes about as long as its JSON, also where it is none', () => {
+  const size = 500_000
+  // Of several tries together: the system tells less of a short time.
+  const workOf = (task: () => unknown): number => {
+    const before = process.cpuUsage()
+    for (let tries = 0; tries < 5; tries += 1) task()
+    return process.cpuUsage(before).user
+  }
+  const plain = JSON.stringify(Array<number>(size / 2).fill(0))
+  const least = workOf(() => JSON.parse(plain))
+  for (const [text, ok] of [
+    ['['.repeat(size), false],
+    ['[ '.repeat(size / 2), false],
+    [`[${'"",'.repeat(150_000)}`, false],
+    [plain, true],
+    [`[${Array<string>(1_600).fill('1'.repeat(299)).join()}]`, true],
+  ] as const) {
+    const bytes = new TextEncoder().encode(text)
+    assert.equal(parseJsonText(bytes).ok, ok)
+    const times = workOf(() => parseJsonText(bytes)) / least
+    assert.ok(times < 40, `${times} times for ${text.slice(0, 20)}`)
+  }
+})
+
+test('a member is known again however its name is written, at any place', () => {
+  const parsed = parseJsonText(
+    new TextEncoder().encode('{"x":[0,{"a\\"/":"]},","\\u0061\\"/":{}},"b"],"\\u0078":{"":1,"":2}}'),
+  )
+  assert.ok(parsed.ok)
+  assert.deepEqual(parsed.repeated, ['/x/1/a"~1', '/x', '/x/'])
+})
