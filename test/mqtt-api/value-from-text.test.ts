@@ -40,3 +40,15 @@ test('A text means to a control what its type makes of it', () => {
     texts,
   )
 })
+
+test('of JSON without end no more is read than anybody sets; text is text, however much it looks like it', () => {
+  const parts = (count: number): string => `[${Array<string>(count).fill('[]').join()}]`
+  assert.equal((controlValueFromText(parts(9_000), undefined) as unknown[]).length, 9_000)
+  for (const endless of [parts(200_000), '['.repeat(200_000), JSON.stringify({ a: Array(30_000).fill(0) })])
+    for (const type of [undefined, 'switch', 'number', 'light'])
+      assert.throws(() => controlValueFromText(endless, type), { code: 'body_invalid' })
+  assert.equal(controlValueFromText(parts(200_000), 'text'), parts(200_000))
+  for (const text of [',["'.repeat(100_000), `say "${','.repeat(100_000)}"`])
+    assert.equal(controlValueFromText(text, undefined), text)
+  assert.equal(controlValueFromText(JSON.stringify(','.repeat(100_000)), undefined), ','.repeat(100_000))
+})

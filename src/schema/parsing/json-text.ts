@@ -76,6 +76,27 @@ interface Container {
 /** The rest of a string, from behind its first quote. */
 const restOfString = /[^"\\]*(?:\\.[^"\\]*)*"/sy
 
+/**
+ * Whether a text has more arrays, objects and commas outside of strings than `most`, as far as it can be JSON: to parse hundreds
+ * of thousands of values takes many times as long as to see that they are there.
+ */
+export function holdsMoreValues(text: string, most: number): boolean {
+  if (!/^\s*[[{]/.test(text)) return false
+  let count = 0
+  for (let position = 0; position < text.length; position += 1) {
+    const character = text.charAt(position)
+    if (character === '"') {
+      restOfString.lastIndex = position + 1
+      if (!restOfString.test(text)) return false
+      position = restOfString.lastIndex - 1
+    } else if (character === ',' || character === '[' || character === '{') {
+      count += 1
+      if (count > most) return true
+    }
+  }
+  return false
+}
+
 /** Walks over the tokens of a text that is known to be JSON, without recursion: a megabyte has a million of them. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
