@@ -1,16 +1,8 @@
 import type { Transform } from 'node:stream'
 import { promisify } from 'node:util'
-import {
-  brotliDecompress,
-  constants,
-  createBrotliDecompress,
-  createGunzip,
-  createInflate,
-  gunzip,
-  inflate,
-  inflateRaw,
-} from 'node:zlib'
+import { brotliDecompress, constants, createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { systemErrorCode } from '../../base/problem.ts'
+import { decodeDeflate, decodeGzip } from './deflated-body.ts'
 
 /** A body that cannot be handed over; the message says why. */
 export class BodyError extends Error {
@@ -43,23 +35,11 @@ function tooLarge(limit: number): BodyError {
 
 type Decode = (bytes: Uint8Array, maxOutputLength: number) => Promise<Uint8Array>
 
-// A missing end is forgiven, as browsers do: some small servers never send it.
-const options = { finishFlush: constants.Z_SYNC_FLUSH }
-const decodeGzip: Decode = (bytes, maxOutputLength) =>
-  promisify(gunzip)(bytes, { ...options, maxOutputLength })
 const decoders: Readonly<Record<string, Decode>> = {
   gzip: decodeGzip,
   'x-gzip': decodeGzip,
-  // Servers disagree on whether `deflate` has a header; its first byte tells.
-  deflate: (bytes, maxOutputLength) =>
-    ((bytes[0] ?? 0) & 0x0f) === 8
-      ? promisify(inflate)(bytes, { ...options, maxOutputLength })
-      : promisify(inflateRaw)(bytes, { ...options, maxOutputLength }),
-  br: (bytes, maxOutputLength) =>
-    promisify(brotliDecompress)(bytes, {
-      maxOutputLength,
-      finishFlush: constants.BROTLI_OPERATION_FLUSH,
-    }),
+  deflate: decodeDeflate,
+  br: (bytes, maxOutputLength) => promisify(brotliDecompress)(bytes, { maxOutputLength }),
 }
 export const acceptedEncodings = 'gzip, deflate, br'
 /** Encodings of one body: each one more takes the time of the whole body, and a header has room for thousands. */
@@ -94,6 +74,8 @@ export async function decodeBody(
       decoded = await decode(decoded, limit)
     } catch (error) {
       if (systemErrorCode(error) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limit)
+      if (systemErrorCode(error) === 'Z_BUF_ERROR')
+        throw new BodyError(`the end of the body is missing (${encoding})`)
       throw new BodyError(`the body is not the ${encoding} that the server says it is`)
     }
   }

@@ -15,6 +15,7 @@ export function createStaleConnections(): StaleConnections {
     watch(socket) {
       socket.once('error', (error: Error) => {
         const code = systemErrorCode(error)
+        if (code === 'ECONNRESET') hideReset(error)
         if (socket.bytesRead > 0 && (code === 'ECONNRESET' || code === 'EPIPE')) failures.add(error)
       })
     },
@@ -23,6 +24,12 @@ export function createStaleConnections(): StaleConnections {
       return failures.has(error) || (wasClosed(error) && error.socket.bytesRead > 0)
     },
   }
+}
+
+/** undici takes an answer without a length for whole when its connection breaks off. While it hears of it, it is another error. */
+function hideReset(error: Error): void {
+  Object.assign(error, { code: 'EPIPE' })
+  queueMicrotask(() => Object.assign(error, { code: 'ECONNRESET' }))
 }
 
 /** What undici says of a connection that the other side has closed in order. */

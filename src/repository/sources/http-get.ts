@@ -91,6 +91,10 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
       asked.once('close', () => reject(new SourceError('it goes over to another protocol; check the server')))
       asked.once('response', (response) => {
         answered = true
+        // Node takes an answer without a length for whole when its connection breaks off.
+        asked.once('error', (error) => {
+          if (!response.complete) response.destroy(error)
+        })
         resolve({
           status: response.statusCode ?? 0,
           headers: plainHeaders(response),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { createServer, type ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import { brotliCompressSync, constants, crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { createCookieJars } from '../../../src/outside/http/cookie-jars.ts'
 import { bodyLimits } from '../../../src/schema/outside/outside.ts'
@@ -269,6 +269,15 @@ test('encoded bodies are decoded, also without their end', async () => {
     '/br': ['br', brotliCompressSync(plain)],
     '/twice': ['deflate, gzip', gzipSync(deflateSync(plain))],
     '/cut': ['gzip', gzipSync(plain).subarray(0, -8)],
+    '/cut-within': ['gzip', gzipSync(plain).subarray(0, -1)],
+    '/cut-named': ['gzip', named(gzipSync(plain)).subarray(0, -8)],
+    '/cut-deflate': ['deflate', deflateSync(plain).subarray(0, -4)],
+    ...Object.fromEntries(
+      [gzipSync, deflateSync, deflateRawSync].map((compress, index) => [
+        `/flushed-${index}`,
+        [index === 0 ? 'gzip' : 'deflate', compress(plain, { finishFlush: constants.Z_SYNC_FLUSH })],
+      ]),
+    ),
     '/identity': ['identity', plain],
     '/unknown': ['zip', plain],
   }
@@ -281,6 +290,76 @@ test('encoded bodies are decoded, also without their end', async () => {
     for (const target of Object.keys(bodies)) assert.equal(text(await ask(target)), plain.toString(), target)
     assert.equal((await ask('/gzip', { method: 'HEAD' })).error, undefined)
   })
+})
+
+/** With the name of a file, an extra field and a checksum in its header (RFC 1952). */
+function named(gzip: Buffer): Buffer {
+  const header = Buffer.from(gzip.subarray(0, 10))
+  header[3] = 0x04 | 0x08 | 0x10 | 0x02
+  const more = Buffer.from('\x03\x00abcname\0comment\0')
+  const checksum = Buffer.alloc(2)
+  checksum.writeUInt16LE(crc32(Buffer.concat([header, more])) & 0xffff)
+  return Buffer.concat([header, more, checksum, gzip.subarray(10)])
+}
+
+test('half of an encoded body is none, however its length was told', async () => {
+  const plain = Buffer.from(Array.from({ length: 2_000 }, (_, index) => `line ${index * 7919}`).join('\n'))
+  const gzip = gzipSync(plain)
+  const bodies: [encoding: string, bytes: Buffer][] = [
+    ['gzip', gzip.subarray(0, gzip.length / 2)],
+    ['gzip', gzip.subarray(0, -9)],
+    ['gzip', gzip.subarray(0, 5)],
+    ['gzip', Buffer.concat([gzip, gzip.subarray(0, gzip.length / 2)])],
+    ['deflate', deflateSync(plain).subarray(0, 3_000)],
+    ['deflate', deflateRawSync(plain).subarray(0, 3_000)],
+    ['br', brotliCompressSync(plain).subarray(0, 3_000)],
+    ['gzip, gzip', gzipSync(gzip.subarray(0, gzip.length / 2))],
+  ]
+  const respond: Respond = ({ target }, response) => {
+    const [, index = '', length] = target.split('/')
+    const [encoding, bytes] = bodies[Number(index)] ?? ['', Buffer.alloc(0)]
+    response.writeHead(200, {
+      'Content-Encoding': encoding,
+      ...(length === undefined ? { Connection: 'close' } : { 'Content-Length': bytes.length }),
+    })
+    response.end(bytes)
+  }
+  await stage(respond, async ({ ask }) => {
+    for (const [index, [encoding]] of bodies.entries())
+      for (const target of [`/${index}`, `/${index}/length`]) {
+        const answer = await ask(target)
+        const message = `the end of the body is missing (${encoding.split(',')[0]})`
+        assert.deepEqual([answer.error, answer.body.length], [{ code: 'network', message }, 0], target)
+      }
+  })
+})
+
+test('an answer without a length is no answer when its connection breaks off instead of ending', async () => {
+  for (const head of [
+    'HTTP/1.1 200 OK\r\n\r\n',
+    'HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n',
+    'HTTP/1.0 200 OK\r\n\r\n',
+  ]) {
+    const sockets: Socket[] = []
+    const server = createTcpServer((socket) => {
+      sockets.push(socket)
+      socket.on('error', () => undefined)
+      socket.once('data', () => socket.write(`${head}half`))
+    })
+    const port = await listen(server)
+    const client = clientOf()
+    try {
+      const url = `http://127.0.0.1:${port}/`
+      const { body } = await client.open('@test/probe', requestOf(url), never, () => undefined)
+      const chunks = body[Symbol.asyncIterator]()
+      assert.equal(String((await chunks.next()).value), 'half')
+      sockets.at(-1)?.resetAndDestroy()
+      await assert.rejects(chunks.next(), { code: 'ECONNRESET' })
+    } finally {
+      await client.close()
+      server.close()
+    }
+  }
 })
 
 test('a body that is not what its encoding says is an error', async () => {

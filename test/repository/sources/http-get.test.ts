@@ -1,0 +1,35 @@
+import assert from 'node:assert/strict'
+import { createServer, type Socket } from 'node:net'
+import { test } from 'node:test'
+import { createHttpGet, systemNetwork } from '../../../src/repository/sources/http-get.ts'
+import { listen } from '../../helpers/listen.ts'
+
+test('a file without a length is no file when its connection breaks off instead of ending', async (context) => {
+  const sockets: Socket[] = []
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\n\r\nhalf'))
+  })
+  const port = await listen(server)
+  context.after(() => server.close())
+  const get = createHttpGet(systemNetwork)
+  const ask = async (end: (socket: Socket | undefined) => void): Promise<string> => {
+    const { body } = await get(new URL(`http://127.0.0.1:${port}/`), {
+      headers: {},
+      signal: new AbortController().signal,
+      refuse: () => undefined,
+    })
+    const chunks: unknown[] = []
+    for await (const chunk of body) {
+      chunks.push(chunk)
+      end(sockets.at(-1))
+    }
+    return chunks.join('')
+  }
+  assert.equal(await ask((socket) => socket?.end()), 'half')
+  await assert.rejects(
+    ask((socket) => socket?.resetAndDestroy()),
+    { code: 'ECONNRESET' },
+  )
+})
