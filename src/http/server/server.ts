@@ -173,7 +173,7 @@ export function createHttpServer(settings: ServerSettings): Server {
 
   /**
    * A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes, else the one that has been
-   * agreeing on its encryption for the longest.
+   * agreeing on its encryption for the longest, else the one that has been sending a body for the longest.
    */
   function makeRoom(): void {
     for (const [socket, { answers }] of connections) {
@@ -181,6 +181,10 @@ export function createHttpServer(settings: ServerSettings): Server {
     }
     for (const socket of handshakes.values()) {
       if (evict(socket)) return
+    }
+    for (const [socket, { answers }] of connections) {
+      const [first] = answers
+      if (first?.req.complete === false && evict(socket)) return
     }
   }
 

@@ -77,6 +77,18 @@ test('when all places are taken, who has asked nothing for the longest time make
   assert.deepEqual([working.socket.destroyed, first.socket.destroyed, refusals], [false, false, []])
 })
 
+test('when all places are at work, who has been sending a body for the longest time makes room', async (context) => {
+  const { ask, atWork, refusals } = await start(context, { connections: 3, connectionsPerAddress: any })
+  const answering = await atWork()
+  const sending = 'Content-Length: 5\r\n'
+  const [first, second] = [await ask(sending, '/at-work'), await ask(sending, '/at-work')]
+  assert.deepEqual([first.answer, second.answer], [ok, ok])
+  const gone = once(first.socket, 'close')
+  assert.equal((await ask()).answer, ok)
+  await gone
+  assert.deepEqual([answering.socket.destroyed, second.socket.destroyed, refusals], [false, false, []])
+})
+
 test('nobody makes room for an address that has as many connections as it may', async (context) => {
   const limits = { connections: 1, connectionsPerAddress: 1, isOwnAddress: () => false }
   const { ask, refusals } = await start(context, limits)
