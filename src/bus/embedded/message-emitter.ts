@@ -16,9 +16,24 @@ export interface MessageEmitter<M> {
   close(done: () => void): void
 }
 
+/**
+ * Subscriptions that end in one turn, and then in each further one: some milliseconds. A client that leaves may have tens of
+ * thousands, and others are served in between.
+ */
+export const endsPerTurn = 500
+
 export function createMessageEmitter<M extends { topic: string }>(): MessageEmitter<M> {
   const matcher = createTopicMatcher<Listener<M>>()
   let closed = false
+  let endsInTurn = 0
+  const waitingEnds: (() => void)[] = []
+
+  function nextEnds(): void {
+    const ends = waitingEnds.splice(0, endsPerTurn)
+    endsInTurn = ends.length
+    if (ends.length > 0) setImmediate(nextEnds)
+    for (const end of ends) end()
+  }
 
   return {
     on(filter, listener, done) {
@@ -26,8 +41,14 @@ export function createMessageEmitter<M extends { topic: string }>(): MessageEmit
       if (done) setImmediate(done)
     },
     removeListener(filter, listener, done) {
-      matcher.remove(filter, listener)
-      if (done) setImmediate(done)
+      const end = (): void => {
+        matcher.remove(filter, listener)
+        if (done) setImmediate(done)
+      }
+      if (endsInTurn === 0) setImmediate(nextEnds)
+      endsInTurn += 1
+      if (endsInTurn > endsPerTurn) waitingEnds.push(end)
+      else end()
     },
     emit(message, done = () => undefined) {
       if (closed) {
