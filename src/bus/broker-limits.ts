@@ -19,6 +19,8 @@ export const packetBytesLimit = 2 * 1024 * 1024
 export const subscriptionsPerClientLimit = 50_000
 /** Bytes of memory for the filters of all clients of one address, and of all together; see `bytesOfFilter`. */
 export const subscriptionBytesLimits = { address: 128 * 1024 * 1024, clients: 256 * 1024 * 1024 }
+/** Bytes of the ids and wills of the connected clients of one address, and of all together. */
+export const connectBytesLimits = { address: 32 * 1024 * 1024, clients: 64 * 1024 * 1024 }
 /** Milliseconds in which a new connection must send its CONNECT. */
 export const connectTimeout = 10_000
 /** Milliseconds of silence after which TCP itself asks: MQTT clients may choose to have no keepalive. */

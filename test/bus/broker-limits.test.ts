@@ -3,7 +3,11 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
-import { packetBytesLimit, subscriptionsPerClientLimit } from '../../src/bus/broker-limits.ts'
+import {
+  connectBytesLimits,
+  packetBytesLimit,
+  subscriptionsPerClientLimit,
+} from '../../src/bus/broker-limits.ts'
 import { createGuessLimit, wrongTriesAllowed } from '../../src/base/network/guess-limit.ts'
 import { topicLevelsLimit } from '../../src/base/topic-filter.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
@@ -199,6 +203,29 @@ async function startEncrypted(context: TestContext, limits: NonNullable<Embedded
   const bus = await startBus(context, { tls, limits })
   return { bus, enter: () => connect(context, bus.url, { ca: certificate }) }
 }
+
+test('ids and wills of the clients of one address have an end, and room again when one has gone', async (context) => {
+  const { urls } = await startBothWays(context)
+  const most = 65_535
+  const will = { topic: 't'.repeat(most), payload: 'x'.repeat(most), qos: 0, retain: false }
+  const answerTo = async (id: string) => {
+    const client = await openRaw(context, urls.TCP)
+    client.send(connectPacket({ id: id.padEnd(most, '-'), clean: true, will }))
+    return { client, code: (await client.expect('connack')).body[1] }
+  }
+  const fitting = Math.floor(connectBytesLimits.address / (3 * most))
+  const [first] = await Promise.all(Array.from({ length: fitting }, (_, index) => answerTo(`fits-${index}`)))
+  assert.equal(first?.code, 0)
+  const refused = await answerTo('one-too-many')
+  assert.equal(refused.code, 3)
+  await refused.client.ended
+  const small = await openRaw(context, urls.TCP)
+  small.send(connectPacket({ id: 'small', clean: true, will: { ...will, topic: 'gone', payload: 'yes' } }))
+  assert.equal((await small.expect('connack')).body[1], 0)
+  await first.client.vanish()
+  // The broker hears of the end a little later.
+  for (let attempt = 0; (await answerTo('again')).code !== 0; attempt += 1) assert.ok(attempt < 200)
+})
 
 test('over TLS: when all places are taken, who has agreed on no encryption for the longest time makes room', async (context) => {
   const { bus, enter } = await startEncrypted(context, { connections: 2 })

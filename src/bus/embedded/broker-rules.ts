@@ -14,6 +14,7 @@ import {
 } from '../../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../../base/network/guess-limit.ts'
+import { createConnectBytes } from './connect-bytes.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import { createSubscriptionTurns } from './subscription-turns.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
@@ -29,6 +30,7 @@ type ReturnCode = AuthenticateError['returnCode']
 /* eslint-disable @typescript-eslint/no-unsafe-enum-assignment -- a const enum of a declaration file cannot be imported */
 /** CONNACK return codes of MQTT 3.1.1. */
 const badIdentifier = 2 as ReturnCode
+const unavailable = 3 as ReturnCode
 const badCredentials = 4 as ReturnCode
 /* eslint-enable */
 
@@ -80,6 +82,7 @@ export function createBrokerRules({
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
   const granted = createGrantedSubscriptions((client) => clientNetwork(addressOf(client)))
+  const connectBytes = createConnectBytes((client) => clientNetwork(addressOf(client)))
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
@@ -146,6 +149,7 @@ export function createBrokerRules({
           stranger(client, packet.clientId),
         )
       if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
+      connectBytes.ask(client, packet)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
       Reflect.apply(Reflect.get(client, 'pause') as () => void, client, [])
@@ -153,6 +157,14 @@ export function createBrokerRules({
     },
     authenticate(client, _username, password, done) {
       const admit = (): void => {
+        if (!connectBytes.take(client)) {
+          warn(
+            'An MQTT client was refused: the ids and wills of clients take as many bytes as they may',
+            stranger(client, client.id),
+          )
+          done(refusal('There is no room for its will', unavailable), false)
+          return
+        }
         admitted.add(client)
         done(null, true)
       }

@@ -1,0 +1,54 @@
+import type { Duplex } from 'node:stream'
+import { connectBytesLimits } from '../broker-limits.ts'
+
+interface Connecting {
+  readonly conn: Pick<Duplex, 'destroyed' | 'once'>
+}
+
+/** What a client says of itself when it connects: it is kept for as long as the connection lasts. */
+export interface ConnectPacket {
+  clientId: string
+  will?: { topic: string; payload: Uint8Array | string } | undefined
+}
+
+/** Bytes of the ids and wills of connected clients. */
+export interface ConnectBytes {
+  /** Notes what a client would have kept. */
+  ask(client: Connecting, packet: ConnectPacket): void
+  /** Counts it until the connection ends. False: its address, or all clients together, have as many as they may. */
+  take(client: Connecting): boolean
+}
+
+/** `addressOf`: of all clients that count as one. */
+export function createConnectBytes(
+  addressOf: (client: Connecting) => string,
+  limits = connectBytesLimits,
+): ConnectBytes {
+  const asked = new WeakMap<Connecting, number>()
+  const bytesOf = new Map<string, number>()
+  let allBytes = 0
+
+  function count(address: string, bytes: number): void {
+    allBytes += bytes
+    const ofAddress = (bytesOf.get(address) ?? 0) + bytes
+    if (ofAddress === 0) bytesOf.delete(address)
+    else bytesOf.set(address, ofAddress)
+  }
+
+  return {
+    ask(client, { clientId, will }) {
+      asked.set(client, clientId.length + (will === undefined ? 0 : will.topic.length + will.payload.length))
+    },
+    take(client) {
+      const bytes = asked.get(client) ?? 0
+      const address = addressOf(client)
+      if (allBytes + bytes > limits.clients) return false
+      if ((bytesOf.get(address) ?? 0) + bytes > limits.address) return false
+      // It may have gone meanwhile.
+      if (client.conn.destroyed) return true
+      count(address, bytes)
+      client.conn.once('close', () => count(address, -bytes))
+      return true
+    },
+  }
+}
