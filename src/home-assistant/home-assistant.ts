@@ -8,6 +8,8 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
 import { discoveryOf, removalOf, sourcesOf, viaFirst } from './discovery-payload.ts'
+import { createForeignDevices } from './foreign-devices.ts'
+import { isPassing } from './passing.ts'
 import {
   createPublishedDevices,
   type ForeignDevice,
@@ -57,13 +59,14 @@ export interface HomeAssistant {
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
   const { lifecycle, bus, root, prefix, hostId, hostVersion, clock, logger, responsibility } = settings
   const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
-  const published = createPublishedDevices()
+  const published = createPublishedDevices((topic) => foreignDevices.tellDropped(topic))
   const waiting = new Set<string>()
   /** Plugins with a device that is not shown, by the topic that another one has. */
   const leftOut = new Map<string, Set<string>>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
   const births = createBirths(clock, () => void republish())
+  const foreignDevices = createForeignDevices({ bus, root, prefix, logger, take: onMessage, ready: schedule })
   /** A newer one takes the place of one that is under way. */
   let republications = 0
   let starting: Promise<void> | undefined
@@ -173,21 +176,12 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       return
     }
     // It may load here before this host is told to speak for it.
-    published.takeOver(id)
+    if (published.takeOver(id)) foreignDevices.read()
+    if (foreignDevices.keepBack(id)) return
     if (lifecycle.status(id)?.state !== 'running') {
-      if (!isPassing(id)) clear(id)
+      if (!isPassing(lifecycle, id)) clear(id)
     } else if (lifecycle.isIntact(id)) show(lifecycle.get(id))
     // Otherwise it has lost its worker, and its next state says what becomes of it.
-  }
-
-  /** Whether it is going to run again by itself: Home Assistant must not forget the device, and the name and the room that it was given. */
-  function isPassing(id: string): boolean {
-    const status = lifecycle.status(id)
-    if (status?.enabled !== true) return false
-    if (status.state !== 'failed') return true
-    // One that has just got another version is loaded next; in the trial of an update the version before returns.
-    const { error, restart, trial } = lifecycle.get(id)
-    return error?.code === 'not_loaded' || restart !== null || trial !== null
   }
 
   function reconcileWaiting(): void {
@@ -232,7 +226,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     if (entry === undefined) return
     const { plugin: id, device, text, uniqueIds } = entry
     if (!speaksFor(id)) {
-      published.keepForeign({ plugin: id, device, topic, uniqueIds, read: () => entry })
+      const bytes = payload.length
+      published.keepForeign({ plugin: id, device, topic, uniqueIds, bytes, read: () => entry })
       clearLeftovers()
       return
     }
@@ -257,7 +252,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     // Of its own, and not of all that came in the same packet.
     const bytes = new Uint8Array(payload)
     const uniqueIds = before?.plugin === address.plugin ? before.uniqueIds : undefined
-    published.keepForeign({ ...address, topic, uniqueIds, read: () => readPublished(topic, bytes, hostId) })
+    const read = (): PublishedDevice | undefined => readPublished(topic, bytes, hostId)
+    published.keepForeign({ ...address, topic, uniqueIds, bytes: bytes.length, read })
   }
 
   async function startAll(): Promise<void> {
@@ -285,6 +281,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       if (closed) return
       closed = true
       births.close()
+      foreignDevices.close()
       for (const cleanUp of cleanUps.splice(0)) cleanUp()
       await starting?.catch(() => undefined)
       await Promise.all(subscriptions.map((subscription) => subscription.close()))

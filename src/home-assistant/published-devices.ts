@@ -16,9 +16,18 @@ export interface ForeignDevice extends DeviceAddress {
   topic: string
   /** Those of the one before it, until it has been read; undefined: none has been. */
   uniqueIds?: Discovery['uniqueIds'] | undefined
+  /** Bytes of the message. */
+  bytes: number
   /** What is to be known of it before this host publishes there; undefined: it is none after all. */
   read(): PublishedDevice | undefined
 }
+
+/**
+ * Topics and bytes of what others have published that are kept, twenty times what a large house has: a plugin, or a client of the
+ * broker, may publish on ever new topics.
+ */
+export const foreignLimit = 10_000
+export const foreignBytesLimit = 32 * 1024 * 1024
 
 /** What is known to stand on the broker, of this host and of others. */
 export interface PublishedDevices {
@@ -37,19 +46,28 @@ export interface PublishedDevices {
   forgetForeign(topic: string): ForeignDevice | undefined
   /** What others have published, as it is now. */
   foreigners(): ForeignDevice[]
-  /** What others have published of the plugin is this host's from now on. */
-  takeOver(plugin: string): void
+  /**
+   * What others have published of the plugin is this host's from now on. Answers true when the plugin was another host's until
+   * now, and there was no room for all that others have published: then it has to be read again.
+   */
+  takeOver(plugin: string): boolean
   /** What this host has published of the plugin is another one's from now on. */
   handOver(plugin: string): void
 }
 
-export function createPublishedDevices(): PublishedDevices {
+/** `dropped`: told when there was no room for something that another host has published. */
+export function createPublishedDevices(dropped: (topic: string) => void): PublishedDevices {
   /** By plugin, or plugin and device. */
   const published = new Map<string, PublishedDevice>()
   /** The keys of those, by topic. */
   const keyOfTopic = new Map<string, string>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
   const foreign = new Map<string, ForeignDevice>()
+  let foreignBytes = 0
+  /** Something of those was dropped since all of them were read. */
+  let isIncomplete = false
+  /** Plugins that this host has taken over. */
+  const taken = new Set<string>()
   /** What has had a `unique_id` first; of one plugin what has it last, as an exposure may go to another device. */
   const byUniqueId = new Map<string, ForeignDevice | PublishedDevice>()
 
@@ -85,13 +103,25 @@ export function createPublishedDevices(): PublishedDevices {
   function keepForeign(entry: ForeignDevice): void {
     forgetForeign(entry.topic)
     foreign.set(entry.topic, entry)
+    foreignBytes += sizeOf(entry)
     claim(entry)
+    while (foreign.size > foreignLimit || foreignBytes > foreignBytesLimit) dropOldest()
+  }
+
+  function dropOldest(): void {
+    const [oldest] = foreign.values()
+    if (oldest === undefined) return
+    forgetForeign(oldest.topic)
+    isIncomplete = true
+    dropped(oldest.topic)
   }
 
   function forgetForeign(topic: string): ForeignDevice | undefined {
     const entry = foreign.get(topic)
+    if (entry === undefined) return undefined
     release(entry)
     foreign.delete(topic)
+    foreignBytes -= sizeOf(entry)
     return entry
   }
 
@@ -113,17 +143,25 @@ export function createPublishedDevices(): PublishedDevices {
         const found = entry.read()
         if (found !== undefined && keyOf(found) === keyOf(entry)) keep(found)
       }
+      if (taken.has(plugin)) return false
+      taken.add(plugin)
+      const isToBeRead = isIncomplete
+      isIncomplete = false
+      return isToBeRead
     },
     handOver(plugin) {
+      taken.delete(plugin)
       for (const [key, entry] of published) {
         if (entry.plugin !== plugin) continue
         forget(key)
-        const { device, topic, uniqueIds } = entry
-        keepForeign({ plugin, device, topic, uniqueIds, read: () => entry })
+        const { device, topic, text, uniqueIds } = entry
+        keepForeign({ plugin, device, topic, uniqueIds, bytes: text.length, read: () => entry })
       }
     },
   }
 }
+
+const sizeOf = ({ topic, bytes }: ForeignDevice): number => topic.length + bytes
 
 /** Key of a device: its plugin, or plugin and device. */
 export const keyOf = ({ plugin, device }: DeviceAddress): string =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { Bus } from '../../src/bus/bus.ts'
 import { createHomeAssistant, type HomeAssistantSettings } from '../../src/home-assistant/home-assistant.ts'
+import { foreignBytesLimit } from '../../src/home-assistant/published-devices.ts'
 import type { Exposure } from '../../src/schema/plugin/exposure.ts'
 import type { PluginState } from '../../src/schema/plugin/plugin.ts'
 import { collectFromBus, connect, createRecordingLogger, startBus } from '../bus/bus-fixture.ts'
@@ -310,6 +311,39 @@ test('What another host of the fleet announces while this one is there is known 
     [topic, 'a:sensor b:light!'],
     [topic, 'a:sensor'],
   ])
+})
+
+test('What another host has announced is read again where others have announced more than is kept', async (t) => {
+  const bus = await startBus(t)
+  const plugins = { [lamp]: exposing({ a: sensor, b: light }) }
+  const isCoordinator = (): boolean => false
+  let isOwned = false
+  const responsibility = { owns: () => isOwned, isCoordinator }
+  const { homeAssistant, published, become, logger } = await stage(t, plugins, bus, { responsibility })
+  await homeAssistant.start()
+  const former = await stage(t, plugins, bus, { responsibility: { owns: () => true, isCoordinator } })
+  await former.homeAssistant.start()
+  assert.deepEqual(await published(), [[topic, 'a:sensor b:light']])
+  await former.homeAssistant.close()
+  const size = 1024 * 1024
+  for (let index = 0; index * size <= foreignBytesLimit; index += 1)
+    await bus.publish(
+      `homeassistant/device/other_${index}/config`,
+      `{"dev":{"ids":["lupine_home_@acme/other/${index}"]},"cmps":{"${'x'.repeat(size)}":{"p":"light"}}}`,
+    )
+  const before = (await published()).length
+  isOwned = true
+  become(lamp, 'running', { a: sensor })
+  let shown: [string, string][] = []
+  for (let round = 0; round < 100 && shown.length < 2; round += 1) shown = (await published()).slice(before)
+  assert.deepEqual(shown, [
+    [topic, 'a:sensor b:light!'],
+    [topic, 'a:sensor'],
+  ])
+  assert.equal(
+    logger.lines.filter(({ message }) => /announce more to Home Assistant/.test(message)).length,
+    1,
+  )
 })
 
 test('After a restart what is gone meanwhile is taken away by name', async (t) => {
