@@ -1,3 +1,4 @@
+import { evictOldest } from '../base/evict-oldest.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
@@ -6,6 +7,9 @@ import { identifierOf } from '../schema/names/identifier.ts'
 import type { ToldNames } from '../schema/files/told-names.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import { createBirths } from './births.ts'
+
+/** Topics that Home Assistant is told of again: a plugin may bridge ever new devices. */
+const saidLimit = 10_000
 
 export interface FormerDeviceRemovalSettings {
   lifecycle: Lifecycle
@@ -54,6 +58,7 @@ export function createFormerDeviceRemoval(settings: FormerDeviceRemovalSettings)
       const topic = discoveryTopic(prefix, hostId, plugin, device)
       if (topic === now || said.has(topic)) continue
       said.add(topic)
+      evictOldest(said, saidLimit)
       say(topic)
     }
   }

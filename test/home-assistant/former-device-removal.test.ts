@@ -32,3 +32,44 @@ test('Home Assistant that says it is online hears of former devices again, howev
   }
   assert.equal((await said.take(3)).length, 3)
 })
+
+test('Of devices that a plugin bridges one after another the newest ten thousand are said again', async (t) => {
+  const bus = await startBus(t)
+  const clock = createManualClock()
+  const lifecycle = createFakeLifecycle(new Map())
+  const present = { hostId: 'home', root: 'host', prefix: 'homeassistant', broker: 'embedded' }
+  const removal = createFormerDeviceRemoval({
+    ...{ lifecycle: lifecycle.lifecycle, bus, clock, logger: createRecordingLogger() },
+    ...{ present, former: [{ ...present, hostId: 'before' }], heard: () => undefined },
+  })
+  t.after(() => removal.close())
+  await removal.start()
+  const said = await collectFromBus(bus, 'homeassistant/device/+/config')
+  const count = 10_001
+  for (let index = 0; index < count; index += 1) {
+    const device = { id: String(index) }
+    const exposure = {
+      component: 'sensor',
+      type: 'sensor',
+      name: 'S',
+      features: ['value'],
+      writable: [],
+    } as const
+    lifecycle.announce({
+      kind: 'exposure',
+      plugin: '@acme/lamp',
+      id: 'a',
+      exposure: { ...exposure, features: ['value'], writable: [], device },
+    })
+  }
+  await said.take(count)
+  const client = await connect(t, bus.url)
+  await client.publishAsync('homeassistant/status', 'online', { qos: 1 })
+  await said.take(2 * count - 1)
+  await bus.publish('homeassistant/device/end/config', 'x')
+  const all = await said.take(2 * count)
+  assert.deepEqual(
+    [all[count]?.topic, all.at(-1)?.topic],
+    ['homeassistant/device/before_acme_lamp_1/config', 'homeassistant/device/end/config'],
+  )
+})
