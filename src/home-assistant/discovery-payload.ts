@@ -251,15 +251,21 @@ export function sourcesOf(
   return [name, version, author, homepage, ...ofViews]
 }
 
+export function areSameSources(one: readonly unknown[], other: readonly unknown[]): boolean {
+  return one.length === other.length && one.every((value, index) => value === other[index])
+}
+
 /**
- * The payload that makes Home Assistant forget single components: one that is gone is named by its platform
- * alone, once. Undefined when none is gone.
+ * The payload that makes Home Assistant forget single components: one that is gone, or gets another id, is named by its platform
+ * alone, once. Undefined when there is none.
  */
 export function removalOf(
-  before: Discovery['platforms'],
-  { payload, platforms }: Discovery,
+  before: Pick<Discovery, 'platforms' | 'uniqueIds'>,
+  { payload, platforms, uniqueIds }: Discovery,
 ): JsonObject | undefined {
-  const gone = [...before].filter(([key, platform]) => platforms.get(key) !== platform)
+  const gone = [...before.platforms].filter(
+    ([key, platform]) => platforms.get(key) !== platform || before.uniqueIds.get(key) !== uniqueIds.get(key),
+  )
   if (gone.length === 0) return undefined
   const markers = Object.fromEntries(gone.map(([key, platform]) => [key, { p: platform }]))
   return { ...payload, cmps: { ...(payload.cmps as JsonObject), ...markers } }

@@ -7,7 +7,7 @@ import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
-import { discoveryOf, removalOf, sourcesOf, viaFirst } from './discovery-payload.ts'
+import { areSameSources, discoveryOf, removalOf, sourcesOf, viaFirst } from './discovery-payload.ts'
 import { createForeignDevices } from './foreign-devices.ts'
 import { isPassing } from './passing.ts'
 import {
@@ -18,6 +18,7 @@ import {
   readPublished,
 } from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
+import { byAge, isAlike } from './same-ids.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -59,7 +60,15 @@ export interface HomeAssistant {
 export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssistant {
   const { lifecycle, bus, root, prefix, hostId, hostVersion, clock, logger, responsibility } = settings
   const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
-  const published = createPublishedDevices((topic) => foreignDevices.tellDropped(topic))
+  const published = createPublishedDevices({
+    dropped: (topic) => foreignDevices.tellDropped(topic),
+    isAlike,
+    precedes(...ids) {
+      const [one, other] = ids.map(installed)
+      return one !== undefined && (other === undefined || byAge(one, other) < 0)
+    },
+    lost: schedule,
+  })
   const waiting = new Set<string>()
   /** Plugins with a device that is not shown, by the topic that another one has. */
   const leftOut = new Map<string, Set<string>>()
@@ -110,6 +119,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   }
 
   function show(plugin: Plugin): void {
+    published.readAlike(plugin.id)
     const byDevice = new Map<string | undefined, ExposureView[]>()
     for (const view of lifecycle.exposures(plugin.id))
       getOrInsert(byDevice, view.exposure.device?.id, () => []).push(view)
@@ -135,7 +145,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const present = published.get(key)
     const sources = sourcesOf(plugin, exposures, bridged)
     // Of hundreds of devices mostly one has changed.
-    if (present?.sources !== undefined && isSameList(present.sources, sources)) return []
+    if (present?.sources !== undefined && areSameSources(present.sources, sources)) return []
     const discovery = discoveryOf(
       { hostId, hostVersion, root, isFleet: responsibility !== undefined },
       plugin,
@@ -153,7 +163,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       present.sources = sources
       return []
     }
-    const removal = present === undefined ? undefined : removalOf(present.platforms, discovery)
+    const removal = present === undefined ? undefined : removalOf(present, discovery)
     if (removal !== undefined) publish(topic, JSON.stringify(removal))
     const { platforms, uniqueIds } = discovery
     published.keep({ plugin: plugin.id, device, topic, text, platforms, uniqueIds, sources })
@@ -253,7 +263,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const bytes = new Uint8Array(payload)
     const uniqueIds = before?.plugin === address.plugin ? before.uniqueIds : undefined
     const read = (): PublishedDevice | undefined => readPublished(topic, bytes, hostId)
-    published.keepForeign({ ...address, topic, uniqueIds, bytes: bytes.length, read })
+    published.keepForeign({ ...address, topic, uniqueIds, bytes: bytes.length, isUnread: true, read })
   }
 
   async function startAll(): Promise<void> {
@@ -265,8 +275,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onMessage))
     reconciled = true
     // Of ids that are written alike the plugin that was installed first keeps its own, where nothing retained says otherwise.
-    const byAge = [...lifecycle.list()].sort((one, other) => one.installedAt.localeCompare(other.installedAt))
-    for (const { id } of byAge) reconcile(id)
+    for (const { id } of [...lifecycle.list()].sort(byAge)) reconcile(id)
   }
 
   return {
@@ -287,8 +296,4 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       await Promise.all(subscriptions.map((subscription) => subscription.close()))
     },
   }
-}
-
-function isSameList(one: readonly unknown[], other: readonly unknown[]): boolean {
-  return one.length === other.length && one.every((value, index) => value === other[index])
 }

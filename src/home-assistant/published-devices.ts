@@ -18,6 +18,8 @@ export interface ForeignDevice extends DeviceAddress {
   uniqueIds?: Discovery['uniqueIds'] | undefined
   /** Bytes of the message. */
   bytes: number
+  /** Nobody has looked at more than whose it is. */
+  isUnread?: boolean
   /** What is to be known of it before this host publishes there; undefined: it is none after all. */
   read(): PublishedDevice | undefined
 }
@@ -42,6 +44,8 @@ export interface PublishedDevices {
   /** As they are now, by key. */
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
   keepForeign(entry: ForeignDevice): void
+  /** Reads what others have published of plugins whose ids may be written like those of this one. */
+  readAlike(plugin: string): void
   /** Answers what was known of it. */
   forgetForeign(topic: string): ForeignDevice | undefined
   /** What others have published, as it is now. */
@@ -55,8 +59,19 @@ export interface PublishedDevices {
   handOver(plugin: string): void
 }
 
-/** `dropped`: told when there was no room for something that another host has published. */
-export function createPublishedDevices(dropped: (topic: string) => void): PublishedDevices {
+export interface PublishedDevicesSettings {
+  /** There was no room for something that another host has published. */
+  dropped(topic: string): void
+  /** Whether ids of two plugins may be written alike. */
+  isAlike(plugin: string, other: string): boolean
+  /** Whether the first of two plugins keeps an id that hosts have given to both at once. Every host says the same. */
+  precedes(plugin: string, other: string): boolean
+  /** An id that this host has given to the plugin is another one's: it is to be announced anew. */
+  lost(plugin: string): void
+}
+
+export function createPublishedDevices(settings: PublishedDevicesSettings): PublishedDevices {
+  const { dropped, isAlike, precedes, lost } = settings
   /** By plugin, or plugin and device. */
   const published = new Map<string, PublishedDevice>()
   /** The keys of those, by topic. */
@@ -73,7 +88,18 @@ export function createPublishedDevices(dropped: (topic: string) => void): Publis
 
   function claim(entry: ForeignDevice | PublishedDevice): void {
     for (const uniqueId of entry.uniqueIds?.values() ?? [])
-      if (!isTaken(uniqueId, entry.plugin)) byUniqueId.set(uniqueId, entry)
+      if (!isTaken(uniqueId, entry.plugin) || isWon(uniqueId, entry)) byUniqueId.set(uniqueId, entry)
+  }
+
+  /** Two hosts may have given it before either has heard of the other. */
+  function isWon(uniqueId: string, { plugin, topic }: ForeignDevice | PublishedDevice): boolean {
+    const holder = byUniqueId.get(uniqueId)
+    const own = holder === undefined ? undefined : published.get(keyOf(holder))
+    if (own === undefined || own !== holder || !foreign.has(topic) || !precedes(plugin, own.plugin))
+      return false
+    delete own.sources
+    lost(own.plugin)
+    return true
   }
 
   function release(entry: ForeignDevice | PublishedDevice | undefined): void {
@@ -105,7 +131,18 @@ export function createPublishedDevices(dropped: (topic: string) => void): Publis
     foreign.set(entry.topic, entry)
     foreignBytes += sizeOf(entry)
     claim(entry)
+    if (entry.isUnread === true && [...ownPlugins()].some((own) => isAlike(own, entry.plugin))) read(entry)
     while (foreign.size > foreignLimit || foreignBytes > foreignBytesLimit) dropOldest()
+  }
+
+  function ownPlugins(): Set<string> {
+    return new Set([...published.values()].map(({ plugin }) => plugin))
+  }
+
+  function read(entry: ForeignDevice): void {
+    const found = entry.read()
+    if (found === undefined || keyOf(found) !== keyOf(entry)) forgetForeign(entry.topic)
+    else keepForeign({ ...entry, uniqueIds: found.uniqueIds, isUnread: false, read: () => found })
   }
 
   function dropOldest(): void {
@@ -134,6 +171,10 @@ export function createPublishedDevices(dropped: (topic: string) => void): Publis
     all: () => published.values(),
     ofPlugin: (plugin) => [...published].filter(([, entry]) => entry.plugin === plugin),
     keepForeign,
+    readAlike(plugin) {
+      for (const entry of foreign.values())
+        if (entry.isUnread === true && isAlike(plugin, entry.plugin)) read(entry)
+    },
     forgetForeign,
     foreigners: () => [...foreign.values()],
     takeOver(plugin) {

@@ -548,7 +548,7 @@ for (const [exposure, fields] of expected) {
   })
 }
 
-test('What is gone, or has become another component, is named by its platform alone', () => {
+test('What is gone, or has become another component, is named by its platform alone; so is what gets another id', () => {
   const of = (exposures: Record<string, Exposure>) =>
     discoveryOf(
       context,
@@ -557,13 +557,18 @@ test('What is gone, or has become another component, is named by its platform al
     )
   const before = of({ a: complete('sensor'), b: complete('light'), c: complete('sensor') })
   const after = of({ a: complete('binary_sensor'), c: complete('sensor') })
-  assert.deepEqual(removalOf(before.platforms, after)?.cmps as JsonObject, {
+  assert.deepEqual(removalOf(before, after)?.cmps as JsonObject, {
     ...(after.payload.cmps as JsonObject),
     a: { p: 'sensor' },
     b: { p: 'light' },
   })
-  assert.deepEqual(Object.keys(removalOf(after.platforms, before)?.cmps ?? {}).sort(), ['a', 'b', 'c'])
-  assert.equal(removalOf(before.platforms, before), undefined)
+  assert.deepEqual(Object.keys(removalOf(after, before)?.cmps ?? {}).sort(), ['a', 'b', 'c'])
+  assert.equal(removalOf(before, before), undefined)
+  const renamed = { ...before, uniqueIds: new Map([...before.uniqueIds, ['b', 'another']]) }
+  assert.deepEqual(removalOf(renamed, before)?.cmps as JsonObject, {
+    ...(before.payload.cmps as JsonObject),
+    b: { p: 'light' },
+  })
 })
 
 test('A device that a plugin bridges has its own message, with what any of its exposures says of it', () => {

@@ -506,6 +506,72 @@ test('An id that another host of the fleet has given stays taken when that one a
   })
 })
 
+/** Two hosts of a fleet, with a plugin each; an entity of both is written alike. */
+async function twoHosts(t: TestContext, first: string) {
+  const bus = await startBus(t)
+  const other = '@acme/lamp_hall'
+  const isCoordinator = (): boolean => false
+  const at = (id: string) => (id === first ? '2026-01-01T00:00:00.000Z' : '2026-01-02T00:00:00.000Z')
+  const plugins = {
+    [lamp]: { ...exposing({ hall_on: light }), plugin: pluginNamed(lamp, { installedAt: at(lamp) }) },
+    [other]: { ...exposing({ on: light }), plugin: pluginNamed(other, { installedAt: at(other) }) },
+  }
+  const host = (own: string, use: Bus = bus) =>
+    stage(t, plugins, use, { responsibility: { owns: (plugin) => plugin === own, isCoordinator } })
+  return { bus, host, other, ofOther: 'homeassistant/device/home_acme_lamp_hall/config' }
+}
+
+test('Of two hosts of a fleet that give an id at once, that of the plugin which was installed later gives another one', async (t) => {
+  for (const first of [lamp, '@acme/lamp_hall']) {
+    const { bus, host, other, ofOther } = await twoHosts(t, first)
+    /** What hosts say is heard when both have said it. */
+    const late: (() => void)[] = []
+    const delayed: Bus = Object.assign(Object.create(bus) as Bus, {
+      subscribe: ((filter, listener, options) =>
+        filter.startsWith('homeassistant/device/')
+          ? bus.subscribe(filter, (message) => void late.push(() => listener(message)), options)
+          : bus.subscribe(filter, listener, options)) satisfies Bus['subscribe'],
+    })
+    const one = await host(lamp, delayed)
+    const two = await host(other, delayed)
+    await one.homeAssistant.start()
+    await two.homeAssistant.start()
+    await one.published()
+    const [alike, ids] = ['home_acme_lamp_hall_on', await uniqueIds(one)]
+    assert.deepEqual(ids, { [topic]: [alike], [ofOther]: [alike] })
+    for (const hear of late.splice(0)) hear()
+    await Promise.resolve()
+    const shown = await one.published()
+    const isOther = first === lamp
+    const [at, key] = isOther ? [ofOther, 'on'] : [topic, 'hall_on']
+    assert.deepEqual(shown.slice(2), [
+      [at, `${key}:light!`],
+      [at, `${key}:light`],
+    ])
+    const { [topic]: ofLamp, [ofOther]: ofHall } = await uniqueIds(one)
+    assert.deepEqual(isOther ? ofLamp : ofHall, [alike])
+    assert.match(String(isOther ? ofHall : ofLamp), /^home_acme_lamp_hall_on_[0-9a-f]{8}$/)
+    await one.homeAssistant.close()
+    await two.homeAssistant.close()
+  }
+})
+
+test('What another host announced a moment ago is read before an id is given that is written like its own', async (t) => {
+  const { host, other, ofOther } = await twoHosts(t, '@acme/lamp_hall')
+  const here = await host(other)
+  here.known.set(other, { ...exposing({}), plugin: pluginNamed(other) })
+  await here.homeAssistant.start()
+  const there = await host(lamp)
+  await there.homeAssistant.start()
+  await here.published()
+  here.change(other, { on: light })
+  await Promise.resolve()
+  assert.deepEqual(await uniqueIds(here), {
+    [topic]: ['home_acme_lamp_hall_on'],
+    [ofOther]: ['home_acme_lamp_hall_on_f791f493'],
+  })
+})
+
 test('After close nothing more is said, and the device stays', async (t) => {
   const { homeAssistant, published, become, listeners } = await stage(t, { [lamp]: exposing({ a: sensor }) })
   await homeAssistant.start()

@@ -9,7 +9,12 @@ import {
 /** What others have announced, as a plugin could that publishes on ever new topics. */
 function announced(bytes: number) {
   const dropped: string[] = []
-  const published = createPublishedDevices((topic) => void dropped.push(topic))
+  const published = createPublishedDevices({
+    dropped: (topic) => void dropped.push(topic),
+    isAlike: () => false,
+    precedes: () => false,
+    lost: () => undefined,
+  })
   function announce(name: string): void {
     const address = { plugin: '@acme/lamp', device: name }
     published.keepForeign({ ...address, topic: name, bytes, read: () => undefined })
