@@ -87,6 +87,24 @@ export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
   return next
 }
 
+/**
+ * Whether plugins that go wait for a broker that this host cannot reach, while another host has it and may run them. They cannot be
+ * given back then: what was sent last may still be on its way. But whoever takes over from a session that is over has the broker
+ * close its connection first. Not where a plugin would have no host afterwards.
+ */
+export function waitsInVain(state: LeaseState, now: number): boolean {
+  const { host, wanted, withoutBroker, timing } = state
+  if (!withoutBroker.has(host)) return false
+  const isLate = ([plugin, { phase, flushingSince = now }]: readonly [string, Held]): boolean =>
+    wanted.has(plugin) && phase === 'flushing' && now - flushingSince >= timing.flushPatience
+  if (![...state.held].some(isLate)) return false
+  const others = candidatesOf(state, now).filter((other) => other.id !== host && !other.withoutBroker)
+  return [...state.held.keys()].every((plugin) => {
+    const placement = wanted.get(plugin)
+    return placement === undefined || others.some((other) => isEligible(placement, other))
+  })
+}
+
 /** What is next for each lease. */
 export function settleHeld(state: LeaseState, now: number): Result {
   const until = endOfSession(state)
@@ -119,7 +137,7 @@ function nextOf(
     return [{ phase: 'running' }, { type: 'start', plugin, epoch }]
   if ((phase === 'stopped' && fresh) || (phase === 'flushing' && isDue)) {
     return [
-      { phase: 'flushing', askedAt: now },
+      { phase: 'flushing', askedAt: now, flushingSince: held.flushingSince ?? now },
       { type: 'flush', plugin, epoch },
     ]
   }

@@ -16,7 +16,7 @@ import {
   type LeaseState,
   mayAct,
 } from './state.ts'
-import { logOtherHost, logOver, logRenewed } from './session-log.ts'
+import { logOtherHost, logOver, logRenewed, logWaiting } from './session-log.ts'
 import { leaseStep } from './step.ts'
 import type { LeaseTiming } from './timing.ts'
 
@@ -30,6 +30,8 @@ export interface LeaseKeeper {
   /** What is to run, and what is known of hosts; from the journal. */
   want(wanted: ReadonlyMap<string, Placement>): void
   describe(descriptions: ReadonlyMap<string, HostDescription>): void
+  /** Which hosts have no connection to the broker, as far as it is known here; this one may be among them. */
+  seeBrokers(withoutBroker: ReadonlySet<string>): void
   /** Somebody wants the plugin to run elsewhere. Nothing happens when it does not run here. */
   giveBack(plugin: string): void
   /** To be asked before each act of a plugin, on the connection that it goes over. */
@@ -118,6 +120,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     const [next, effects] = leaseStep(state, event, now)
     state = next
     for (const effect of effects) perform(effect, before)
+    logWaiting(logger, before, next, now)
     if (event.type === 'hostSeen') {
       logOtherHost(logger, before, next, event.host)
       logRenewed(logger, before, next, now)
@@ -265,6 +268,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     },
     want: (wanted) => dispatch({ type: 'wantedChanged', wanted }),
     describe: (descriptions) => dispatch({ type: 'hostsDescribed', descriptions }),
+    seeBrokers: (withoutBroker) => dispatch({ type: 'brokersSeen', withoutBroker }),
     giveBack: (plugin) => dispatch({ type: 'giveBack', plugin }),
     mayAct: (plugin, epoch) => mayAct(state, plugin, epoch, elapsed.elapsed()),
     maySpeak() {

@@ -1,3 +1,4 @@
+import { waitsInVain } from './holding.ts'
 import { isSessionOf, sessionName, type Seen, type SessionRecord } from './records.ts'
 import { endOfSession, type LeaseEffect, type LeaseState, type OwnSession } from './state.ts'
 
@@ -16,6 +17,8 @@ export function keepSession(state: LeaseState, now: number): Result {
   if (own === null) return isSynced && !isLeaving ? beginSession(state, now) : [state, []]
   if (isLeaving && [...state.held.values()].every(({ phase }) => phase !== 'running' && phase !== 'stopping'))
     return withdraw(state, own, now)
+  if (own.isGivenUp) return [state, []]
+  if (waitsInVain(state, now)) return [{ ...state, own: { ...own, isGivenUp: true } }, []]
   const pause = own.sent.size === 0 ? timing.renewEvery : timing.retryAfter
   if (now - own.lastSent < pause) return [state, []]
   return sendRecord(state, own, own.n + 1, now)
@@ -35,7 +38,7 @@ function beginSession(state: LeaseState, now: number): Result {
   const session = sessionName(revision, process, state.sessions)
   const own: OwnSession = {
     ...{ session, revision, n: 0, sent: new Map(), lastSent: now },
-    ...{ validFrom: null, withdrawnAt: null },
+    ...{ validFrom: null, withdrawnAt: null, isGivenUp: false },
   }
   return sendRecord({ ...state, sessions: state.sessions + 1 }, own, 0, now)
 }

@@ -16,15 +16,20 @@ export interface Candidate {
   readonly labels: readonly string[]
   readonly draining: boolean
   readonly plugins: number
+  /** It has no connection to the broker, so that its plugins hear nothing and say nothing. */
+  readonly withoutBroker?: boolean
 }
 
-export function isEligible(placement: Placement, candidate: Omit<Candidate, 'plugins'>): boolean {
+export function isEligible(
+  placement: Placement,
+  candidate: Omit<Candidate, 'plugins' | 'withoutBroker'>,
+): boolean {
   const { host, labels = [] } = placement
   if (candidate.draining || (host !== undefined && host !== candidate.id)) return false
   return labels.every((label) => candidate.labels.includes(label))
 }
 
-/** Of the hosts that may, the one with the fewest plugins; of several the first by name. Undefined: none may. */
+/** Of the hosts that may, the one with the fewest plugins; of several the first by name. One without a broker comes last. Undefined: none may. */
 export function chooseHost(placement: Placement, candidates: readonly Candidate[]): string | undefined {
   let best: Candidate | undefined
   for (const candidate of candidates) {
@@ -36,6 +41,8 @@ export function chooseHost(placement: Placement, candidates: readonly Candidate[
 }
 
 function isBefore(left: Candidate, right: Candidate): boolean {
+  const [isLeftCutOff, isRightCutOff] = [left.withoutBroker === true, right.withoutBroker === true]
+  if (isLeftCutOff !== isRightCutOff) return isRightCutOff
   return left.plugins < right.plugins || (left.plugins === right.plugins && left.id < right.id)
 }
 

@@ -1,4 +1,5 @@
 import type { Logger } from '../../base/log/log.ts'
+import { coordinatorLease } from './records.ts'
 import { type Held, isFresh, type LeaseState } from './state.ts'
 
 /** What the log says of sessions: who reads it later finds when hosts came and went, and why plugins moved. */
@@ -43,10 +44,37 @@ export function logRenewed(logger: Logger, before: LeaseState, after: LeaseState
   )
 }
 
+/** A plugin that goes has to wait for the broker; or does so no longer, as the whole session is given up for it. */
+export function logWaiting(logger: Logger, before: LeaseState, after: LeaseState, now: number): void {
+  if (after.own?.isGivenUp === true && before.own?.isGivenUp === false) {
+    logger.warn(
+      'The session of this host is given up, so that hosts that have the MQTT broker take its plugins: plugins are to leave this host, ' +
+        'and it cannot reach the broker, which has to answer before that',
+      { session: after.own.session },
+    )
+    return
+  }
+  if (after.own === null || after.held === before.held) return
+  for (const [plugin, { phase, epoch, askedAt, flushingSince }] of after.held) {
+    if (phase !== 'flushing' || flushingSince === undefined || plugin === coordinatorLease) continue
+    const last = before.held.get(plugin)
+    const isAskedAgain = last?.epoch === epoch && last.askedAt < askedAt
+    const patience = flushingSince + after.timing.flushPatience
+    // Once: at the first question after it has lasted so long.
+    if (!isAskedAgain || now < patience || last.askedAt >= patience) continue
+    logger.warn(
+      'A plugin that is to leave this host waits for the MQTT broker, which has to answer before another host may run it: see whether ' +
+        'this host reaches the broker',
+      { plugin },
+    )
+  }
+}
+
 /** The own session is over, and the host is not to end. */
 export function logOver(logger: Logger, before: LeaseState, session: string, now: number): void {
   const { own, isLeaving } = before
-  if (isLeaving || own === null || own.validFrom === null) {
+  // Why it was given up has been told.
+  if (isLeaving || own === null || own.validFrom === null || own.isGivenUp) {
     logger.info('The session of this host is over', { session })
     return
   }

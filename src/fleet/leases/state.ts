@@ -18,6 +18,8 @@ export interface OwnSession {
   readonly validFrom: number | null
   /** When the record was last tried to be taken away, because this host goes. */
   readonly withdrawnAt: number | null
+  /** It is not renewed any more: its plugins go to hosts that have a broker. */
+  readonly isGivenUp: boolean
 }
 
 /**
@@ -33,6 +35,8 @@ export interface Held {
   readonly isLeaving: boolean
   /** When the flush or the release was asked for. */
   readonly askedAt: number
+  /** Since when the broker has been asked. */
+  readonly flushingSince?: number
 }
 
 export interface HostDescription {
@@ -66,6 +70,8 @@ export interface LeaseState {
   /** Plugins that are to run. */
   readonly wanted: ReadonlyMap<string, Placement>
   readonly descriptions: ReadonlyMap<string, HostDescription>
+  /** Hosts that are known to have no connection to the broker; this one may be among them. */
+  readonly withoutBroker: ReadonlySet<string>
 }
 
 export type LeaseEvent =
@@ -87,6 +93,7 @@ export type LeaseEvent =
   /** From the journal: what is to run, and what is known of hosts. */
   | { readonly type: 'wantedChanged'; readonly wanted: ReadonlyMap<string, Placement> }
   | { readonly type: 'hostsDescribed'; readonly descriptions: ReadonlyMap<string, HostDescription> }
+  | { readonly type: 'brokersSeen'; readonly withoutBroker: ReadonlySet<string> }
   /** The broker has taken the session's client id over, so its old connection is closed. */
   | { readonly type: 'fenced'; readonly session: string }
   /** Nothing of the plugin is left, and nothing of it waits to be sent. */
@@ -151,6 +158,7 @@ export function initialLeaseState(beginning: LeaseBeginning): LeaseState {
     asked: new Map(),
     wanted: new Map(),
     descriptions: new Map(),
+    withoutBroker: new Set(),
   }
 }
 

@@ -49,6 +49,8 @@ function handle(state: LeaseState, event: LeaseEvent, now: number): Result {
       return [{ ...state, wanted: event.wanted }, []]
     case 'hostsDescribed':
       return [{ ...state, descriptions: event.descriptions }, []]
+    case 'brokersSeen':
+      return [{ ...state, withoutBroker: event.withoutBroker }, []]
     case 'fenced':
       return takeFreeLeases({ ...state, fenced: new Set([...state.fenced, event.session]) }, now)
     case 'stopped':

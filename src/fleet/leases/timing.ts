@@ -10,6 +10,8 @@ export interface LeaseTiming {
   readonly sessionLength: number
   /** Since a record was last seen to change, on somebody else's clock: its session may be ended. */
   readonly takeOverAfter: number
+  /** For the broker's answer about a plugin that goes; then a host that has no broker, while another one has, gives its session up. */
+  readonly flushPatience: number
 }
 
 /** How far the rate of a clock may be off, either way. */
@@ -25,4 +27,5 @@ export const leaseTiming: LeaseTiming = {
   unloadAfter: 4_000,
   sessionLength: 6_000,
   takeOverAfter: 6_700,
+  flushPatience: 2_000,
 }

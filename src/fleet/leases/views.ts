@@ -29,7 +29,8 @@ export function candidatesOf(state: LeaseState, now: number): Candidate[] {
   for (const [id, { record, at }] of hosts) {
     if (record === null || now - at >= timing.takeOverAfter) continue
     const { labels = [], draining = false } = descriptions.get(id) ?? {}
-    live.push({ id, labels, draining, plugins: counts.get(record.session) ?? 0 })
+    const withoutBroker = state.withoutBroker.has(id)
+    live.push({ id, labels, draining, plugins: counts.get(record.session) ?? 0, withoutBroker })
   }
   return live
 }

@@ -80,6 +80,18 @@ const withdrawal = (expected: number): LeaseEffect => ({
 /** `p` has been unloaded, because `a` goes. */
 const left: Happening[] = [...running, leave(20), [30, { type: 'stopped', plugin: 'p', epoch: 1 }]]
 
+const withoutBroker = (at: number, ...hosts: string[]): Happening => [
+  at,
+  { type: 'brokersSeen', withoutBroker: new Set(hosts) },
+]
+/** `a` has no broker, and gives `p` away. */
+const cutOff: Happening[] = [
+  ...running,
+  withoutBroker(16, 'a'),
+  [20, { type: 'giveBack', plugin: 'p' }],
+  [30, { type: 'stopped', plugin: 'p', epoch: 1 }],
+]
+
 const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: string }[] = [
   {
     title: 'a host that goes unloads its plugins, which have until the end of its session',
@@ -268,6 +280,64 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
     then: [{ type: 'writeLease', plugin: 'p', record: { host: null, session: null, epoch: 1 }, expected: 1 }],
   },
   {
+    title: 'a host without broker, of which a plugin is to go, is renewed for as long as it may only be slow',
+    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), tick(2_029)],
+    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
+    title: 'and no longer when another host has the broker',
+    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), tick(2_030)],
+    then: [{ type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
+    title: 'also not when it has the broker again: its session is over, and another one begins',
+    given: [
+      ...cutOff,
+      hostSeen(1_000, 'b', '0-y-0', 0, 2),
+      tick(2_030),
+      withoutBroker(2_100),
+      [2_200, { type: 'flushed', plugin: 'p', epoch: 1 }],
+      leaseSeen(2_210, 'p', null, null, 1, 2),
+      tick(6_010),
+    ],
+    then: [{ type: 'sessionOver', session: '0-x-0' }, renewal(0, 1, '1-x-1')],
+  },
+  {
+    title: 'while no host has the broker it waits',
+    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), withoutBroker(1_100, 'a', 'b'), tick(3_000)],
+    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
+    title: 'and while something runs there that no other host may run',
+    given: [
+      ...cutOff,
+      hostSeen(1_000, 'b', '0-y-0', 0, 2),
+      leaseSeen(1_005, 'q', 'a', '0-x-0', 1, 3),
+      [
+        1_010,
+        {
+          type: 'wantedChanged',
+          wanted: new Map([
+            ['p', {}],
+            ['q', { host: 'a' }],
+          ]),
+        },
+      ],
+      tick(3_000),
+    ],
+    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
+    title: 'a plugin that nobody wants any more is not worth a session',
+    given: [
+      ...cutOff,
+      hostSeen(1_000, 'b', '0-y-0', 0, 2),
+      [1_010, { type: 'wantedChanged', wanted: new Map() }],
+      tick(3_000),
+    ],
+    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
     title: 'a plugin that is not wanted any more goes the same way',
     given: [...running, [20, { type: 'wantedChanged', wanted: new Map() }], tick(30)],
     then: [{ type: 'stop', plugin: 'p', epoch: 1, until: 6_000 }],
@@ -361,6 +431,26 @@ test('the fewest plugins, the labels, the drain and the name decide where plugin
     hosts,
   )
   assert.deepEqual(Object.fromEntries(chosen), { p: 'b', q: 'a', r: 'b', s: 'b', t: 'a' })
+})
+
+test('plugins go to a host without broker only when no other may run them', () => {
+  const candidates = [
+    { id: 'a', labels: ['serial'], draining: false, plugins: 0, withoutBroker: true },
+    { id: 'b', labels: [], draining: false, plugins: 7, withoutBroker: false },
+  ]
+  const plugins = [
+    ['p', {}],
+    ['q', { labels: ['serial'] }],
+    ['r', {}],
+  ] as const
+  assert.deepEqual(
+    [...chooseHosts(plugins, candidates)],
+    [
+      ['p', 'b'],
+      ['q', 'a'],
+      ['r', 'b'],
+    ],
+  )
 })
 
 test('others wait longer than a session may last on the slowest clock, counted by the fastest', () => {

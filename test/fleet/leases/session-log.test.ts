@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionRecord } from '../../../src/fleet/leases/records.ts'
-import { logOtherHost, logRenewed } from '../../../src/fleet/leases/session-log.ts'
+import { logOtherHost, logOver, logRenewed, logWaiting } from '../../../src/fleet/leases/session-log.ts'
 import { type Held, initialLeaseState, type LeaseState } from '../../../src/fleet/leases/state.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 
@@ -49,6 +49,7 @@ function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeav
     ...{ session: 's', revision: 1, n: 1, sent: new Map(), lastSent: validFrom },
     validFrom,
     withdrawnAt: null,
+    isGivenUp: false,
   }
   const held = new Map([['@a/p', { epoch: 1, revision: 1, phase, isLeaving, askedAt: 0 }]])
   return { ...initialLeaseState({ host: 'h1', process: 'x' }), isSynced: true, own, held }
@@ -76,3 +77,41 @@ for (const { title, plugin, seconds, lines } of [
     )
   })
 }
+
+/** One whose plugin waits for the broker since 1, and was asked for it at a time. */
+function waiting(askedAt: number, isGivenUp = false): LeaseState {
+  const { own, ...rest } = holding(1, {})
+  const flushing = {
+    epoch: 1,
+    revision: 1,
+    phase: 'flushing',
+    isLeaving: true,
+    askedAt,
+    flushingSince: 1,
+  } as const
+  return { ...rest, own: own && { ...own, isGivenUp }, held: new Map([['@a/p', flushing]]) }
+}
+
+test('the log of a host whose plugin waits for the broker says so once, and why its session is given up', () => {
+  const logger = createRecordingLogger()
+  for (const [before, after] of [
+    [1, 1_001],
+    [1_001, 2_001],
+    [2_001, 2_001],
+    [2_001, 3_001],
+    [3_001, 4_001],
+  ] as const)
+    logWaiting(logger, waiting(before), waiting(after), after)
+  assert.deepEqual(
+    logger.lines.map(({ level, fields }) => [level, fields]),
+    [['warn', { plugin: '@a/p' }]],
+  )
+  assert.match(logger.lines[0]?.message ?? '', /waits for the MQTT broker/)
+  logWaiting(logger, waiting(4_001), waiting(4_001, true), 4_500)
+  logWaiting(logger, waiting(4_001, true), waiting(4_001, true), 4_600)
+  logOver(logger, waiting(4_001, true), 's', 6_000)
+  assert.deepEqual(
+    logger.lines.slice(1).map(({ level, message }) => `${level} ${message.slice(0, 42)}`),
+    ['warn The session of this host is given up, so t', 'info The session of this host is over'],
+  )
+})

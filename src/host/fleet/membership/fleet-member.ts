@@ -24,6 +24,7 @@ import { followWanted } from '../placement/follow-wanted.ts'
 import { surplusOf } from '../placement/balance.ts'
 import { holderOf } from '../placement/holders.ts'
 import { moveReason } from '../placement/move-reason.ts'
+import { watchBrokerReach } from './broker-reach.ts'
 import { createInterruptedInstallations } from './interrupted-installations.ts'
 import { createLastWord } from './last-word.ts'
 import { createLeavers } from './leavers.ts'
@@ -254,8 +255,18 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       }),
     takePart() {
       if (parts === undefined) return
-      const { journal, manifests, handover } = parts
-      stopFollowing = followWanted({ journal, clock, manifests, handover, keeper, owns })
+      const { journal, manifests, handover, bus } = parts
+      const { connection, name } = fleet
+      const stops = [
+        followWanted({ journal, clock, manifests, handover, keeper, owns }),
+        watchBrokerReach({
+          ...{ connection, fleet: name, host: id, clock, changed: keeper.seeBrokers },
+          hasBroker: () => bus.connected,
+        }),
+      ]
+      stopFollowing = () => {
+        for (const stop of stops) stop()
+      }
       review()
       timer = every(clock, reviewEvery, review)
     },

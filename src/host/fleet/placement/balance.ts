@@ -7,11 +7,13 @@ const toleratedDifference = 2
 
 /**
  * The plugin that this host gives away for balance: it has most, and another may take it that has fewer by more than is
- * tolerated. Pure.
+ * tolerated. Hosts without a broker take no part. Pure.
  */
 export function surplusOf(state: LeaseState, now: number): string | undefined {
-  const { host } = state
+  const { host, withoutBroker } = state
+  if (withoutBroker.has(host)) return undefined
   const counts = pluginCounts(state)
+  for (const other of withoutBroker) counts.delete(other)
   const own = counts.get(host) ?? 0
   const isFullest = [...counts].every(([other, count]) => count < own || (count === own && host <= other))
   if (!isFullest) return undefined
@@ -20,7 +22,7 @@ export function surplusOf(state: LeaseState, now: number): string | undefined {
     if (isLeaving) return undefined
     // Those that share a host go together or not at all.
     if (phase !== 'running' || plugin === coordinatorLease || state.wanted.get(plugin)?.together) continue
-    const others = hostsFor(state, plugin, now, host)
+    const others = hostsFor(state, plugin, now, host).filter((other) => !withoutBroker.has(other))
     const fewest = Math.min(...others.map((other) => counts.get(other) ?? 0))
     if (own - fewest > toleratedDifference) return plugin
   }

@@ -1,0 +1,57 @@
+import type { Clock } from '../../../base/time/clock.ts'
+import { every } from '../../../base/time/every.ts'
+import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
+import { isConnected } from '../../../fleet/store/keep-nothing.ts'
+
+export interface BrokerReachSettings {
+  connection: StoreConnection
+  fleet: string
+  host: string
+  clock: Clock
+  /** Whether this host has a connection to the broker now. */
+  hasBroker(): boolean
+  /** Told each time that it is about other hosts than before. */
+  changed(withoutBroker: ReadonlySet<string>): void
+}
+
+/** Milliseconds between two looks, and for which it holds what another host has said. */
+const lookEvery = 1_000
+const holdsFor = 3_500
+/** Milliseconds without a connection that count for nothing: a broker is started again now and then. */
+const tolerated = 5_000
+
+/**
+ * Which hosts of a fleet cannot reach the broker while they have the store. Each says it of itself, on
+ * `lupine.<fleet>.messages.without-broker`, for as long as it is so. Returns the way to stop.
+ */
+export function watchBrokerReach(settings: BrokerReachSettings): () => void {
+  const { connection, fleet, host, clock, hasBroker, changed } = settings
+  const subject = `lupine.${fleet}.messages.without-broker`
+  /** When each of the others said so last, and when this host had a connection, on the monotonic clock. */
+  const said = new Map<string, number>()
+  let connectedAt = clock.monotonic()
+  let known = ''
+  const subscription = connection.subscribe(subject, {
+    callback(error, message) {
+      if (error === null && message.string() !== host) said.set(message.string(), clock.monotonic())
+    },
+  })
+
+  function look(): void {
+    const now = clock.monotonic()
+    for (const [other, at] of said) if (now - at > holdsFor) said.delete(other)
+    if (hasBroker()) connectedAt = now
+    const isWithout = now - connectedAt > tolerated
+    if (isWithout && isConnected(connection)) connection.publish(subject, host)
+    const all = [...said.keys(), ...(isWithout ? [host] : [])].sort()
+    if (all.join() === known) return
+    known = all.join()
+    changed(new Set(all))
+  }
+
+  const timer = every(clock, lookEvery, look)
+  return () => {
+    timer.cancel()
+    subscription.unsubscribe()
+  }
+}

@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createRecordingLogger } from '../../bus/bus-fixture.ts'
+import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
+import { until } from '../../helpers/until.ts'
+import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+/** A host that has the store and not the broker, which another host has. */
+
+const id = '@fixtures/demo'
+const path = `/api/plugins/${encodeURIComponent(id)}`
+
+test('a plugin leaves a host that cannot reach the broker, and none is given to it, while another host has the broker', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const way = await createTcpProxy(t, stage.broker)
+  const logger = createRecordingLogger()
+  const a = await stage.start('a', { logger, settings: { mqttUrl: `mqtt://127.0.0.1:${way.port}` } })
+  await install(a, id)
+  await untilPlugin(a, id, 'to run on a', ({ host, state }) => host === 'a' && state === 'running')
+  const b = await stage.start('b')
+  way.refuse()
+  const isTold = (message: string): boolean => logger.lines.some((line) => line.message.includes(message))
+  await until('the broker to be missed', async () => isTold('The MQTT broker is gone'))
+  assert.equal((await b.request('PUT', `${path}/placement`, { body: { host: 'b' } })).status, 200)
+  await untilPlugin(b, id, 'to run on b', ({ host, state }) => host === 'b' && state === 'running')
+  assert.ok(isTold('waits for the MQTT broker'))
+  assert.ok(isTold('The session of this host is given up'))
+  // a would be the one with fewest plugins.
+  await until('a to be there again', async () => {
+    const { body } = await b.request('GET', '/api/hosts')
+    return (body as { hosts: { id: string }[] }).hosts.some((host) => host.id === 'a')
+  })
+  assert.equal((await b.request('PUT', `${path}/placement`, { body: {} })).status, 200)
+  assert.equal((await install(b, '@fixtures/hello')).host, 'b')
+})
