@@ -51,3 +51,12 @@ export function unreachable(error: unknown): StoreUnreachableError {
     cause: error,
   })
 }
+
+/** A server that takes connections and answers nothing: 2.9.10 does so from a full disk on, until it is started again. */
+export function silent(error: Error): StoreUnreachableError {
+  return new StoreUnreachableError(
+    `The fleet's store did not answer (${error.message}), although its server can be reached: see the log of nats-server. Its disk may ` +
+      'be full (make room there, and start it again), or it may be cut off from the others of its cluster.',
+    { cause: error },
+  )
+}

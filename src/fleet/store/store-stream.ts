@@ -11,12 +11,14 @@ import {
 import { headers, type NatsConnection } from '@nats-io/transport-node'
 import { Problem } from '../../base/problem.ts'
 import { isSameCreation } from './creation-time.ts'
+import { isConnected } from './keep-nothing.ts'
 import { questionsOver } from './silent-store.ts'
 import {
   StoreFullError,
   StoreMissingError,
   StoreRefusedError,
   StoreUnreachableError,
+  silent,
   unreachable,
 } from './store-errors.ts'
 import { createStream, isClustered, streamInfo, withCopies } from './stream-copies.ts'
@@ -177,7 +179,8 @@ export async function openStoreStream(
 
   function unanswered(error: unknown): StoreUnreachableError {
     questions.unanswered()
-    return unreachable(error)
+    const isSilent = error instanceof Error && error.name === 'TimeoutError' && isConnected(connection)
+    return isSilent ? silent(error) : unreachable(error)
   }
 
   async function consume(

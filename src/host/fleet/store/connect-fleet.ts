@@ -91,8 +91,8 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
     return {
       ...{ name, address, connection, values },
       patiently: createPatience(patience),
-      files: await patiently(() =>
-        openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits }),
+      files: withFileProblems(
+        await patiently(() => openFleetFiles(connection, name, { clock, limits: defaultRepositoryLimits })),
       ),
       async openJournal(given) {
         const journal = await patiently(() =>
@@ -170,28 +170,37 @@ function hindranceOf(error: unknown): Hindrance | undefined {
   return isAway ? { code: 'fleet_unreachable', reason: messageOf(cause) } : undefined
 }
 
+const isInDoubt =
+  'It is not known whether the change was made; look again, or repeat it with the same Idempotency-Key.'
+const isNotDone = 'Nothing was changed.'
+
+/** What the store refuses, as callers understand it. `otherwise`: what is known when it was not heard of. */
+async function explained<T>(task: () => Promise<T>, otherwise: string): Promise<T> {
+  try {
+    return await task()
+  } catch (error) {
+    if (!(error instanceof StoreUnreachableError) && !(error instanceof StoreRefusedError)) throw error
+    if (error instanceof StoreFullError)
+      throw new Problem('storage_full', `${error.message} ${isNotDone}`, { cause: error })
+    throw new Problem('fleet_unreachable', `${messageOf(error)} ${otherwise}`, { cause: error })
+  }
+}
+
 /** The same journal, whose refusals callers understand. */
 function withProblems(journal: FleetJournal): FleetJournal {
-  const explained = async <T>(task: () => Promise<T>): Promise<T> => {
-    try {
-      return await task()
-    } catch (error) {
-      if (!(error instanceof StoreUnreachableError) && !(error instanceof StoreRefusedError)) throw error
-      if (error instanceof StoreFullError)
-        throw new Problem('storage_full', `${error.message} Nothing was changed.`, { cause: error })
-      throw new Problem(
-        'fleet_unreachable',
-        `${messageOf(error)} It is not known whether the change was made; look again, or repeat it with the same Idempotency-Key.`,
-        { cause: error },
-      )
-    }
-  }
   return Object.create(journal, {
     append: {
-      value: (...given: Parameters<FleetJournal['append']>) => explained(() => journal.append(...given)),
+      value: (...given: Parameters<FleetJournal['append']>) =>
+        explained(() => journal.append(...given), isInDoubt),
     },
     decide: {
-      value: (...given: Parameters<FleetJournal['decide']>) => explained(() => journal.decide(...given)),
+      value: (...given: Parameters<FleetJournal['decide']>) =>
+        explained(() => journal.decide(...given), isInDoubt),
     },
   }) as FleetJournal
+}
+
+/** The same files. They are put before the fact that names them, so that nothing has changed where that fails. */
+function withFileProblems(files: FleetFiles): FleetFiles {
+  return { ...files, put: (...given) => explained(() => files.put(...given), isNotDone) }
 }
