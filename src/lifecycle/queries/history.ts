@@ -3,7 +3,7 @@ import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
-import { eventView, statesAt } from './views.ts'
+import { eventView, statesAt, statusView } from './views.ts'
 
 /** Most events that one answer about the history holds. */
 const historyLimit = 10_000
@@ -12,7 +12,7 @@ const historyLimit = 10_000
 export type History = Pick<Lifecycle, 'history' | 'stateAt' | 'machineState'>
 
 export function createHistory(context: LifecycleContext): History {
-  const { journal } = context
+  const { journal, manifests, ownership } = context
   return {
     history: ({ limit = historyLimit, ...filter }) =>
       journal
@@ -23,11 +23,16 @@ export function createHistory(context: LifecycleContext): History {
       const snapshot = snapshotOfPlugin(context, id)
       const state = stateOf(snapshot)
       const at = ''
-      const nextEvents = (pluginLifecycle.states[state]?.ownEvents ?? []).filter((type) =>
+      const whereabouts = ownership.whereabouts(id)
+      const isPossible = (type: string): boolean =>
+        // Of what no host of a fleet has, any host changes where it may run, and nobody anything else.
+        (whereabouts.absence === null || type === 'PluginPlaced') &&
         // The guards look at the context alone, so the data of the fact does not matter here.
-        snapshot.can({ type, plugin: id, data: {}, at } as PluginFact & { at: string }),
-      )
-      return { machine: pluginLifecycle.id, state, nextEvents }
+        snapshot.can({ type, plugin: id, data: {}, at } as PluginFact & { at: string })
+      const nextEvents = (pluginLifecycle.states[state]?.ownEvents ?? []).filter(isPossible)
+      // As it is shown everywhere else.
+      const shown = statusView(snapshot, manifests.get(id), whereabouts).state
+      return { machine: pluginLifecycle.id, state: shown, nextEvents }
     },
   }
 }

@@ -81,7 +81,10 @@ export const System = Type.Object({
   }),
   certificate: nullable(Certificate),
   journal: Type.Object({ seq: Type.Integer() }),
-  plugins: Type.Record(Type.String(), Type.Integer(), { description: 'How many are in each state' }),
+  plugins: Type.Record(Type.String(), Type.Integer(), {
+    description:
+      'How many are in each state; `stale`: of how many is only known how they were, as the fleet cannot be reached',
+  }),
   isolates: Type.Array(IsolateUsage),
   health: Health,
 })

@@ -145,10 +145,13 @@ export const Plugin = Type.Object({
 })
 export type Plugin = Static<typeof Plugin>
 
-/** How many there are in each state in which there are any. */
-export function countByState(plugins: readonly Pick<Plugin, 'state'>[]): Record<string, number> {
+/** How many there are in each state in which there are any; `stale`: those of which only is known how they were. */
+export function countByState(plugins: readonly Pick<Plugin, 'state' | 'stale'>[]): Record<string, number> {
   const counts: Record<string, number> = {}
-  for (const { state } of plugins) counts[state] = (counts[state] ?? 0) + 1
+  for (const { state, stale } of plugins) {
+    const key = stale === true ? 'stale' : state
+    counts[key] = (counts[key] ?? 0) + 1
+  }
   return counts
 }
 

@@ -16,6 +16,7 @@ const stateWords: Readonly<Record<string, string>> = {
   starting: 'Starting…',
   ready: 'Ready',
   stopping: 'Stopping…',
+  stale: 'As last known',
   stopped: 'Stopped',
 }
 

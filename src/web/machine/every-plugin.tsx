@@ -37,7 +37,7 @@ export function EveryPlugin({ isNow, states, changed }: EveryPluginProps) {
   )
 }
 
-/** The journal does not tell that a plugin has no host of the fleet just now. */
+/** Why a plugin has no host of the fleet just now is on its chip. */
 function ChipOf({ id, state, isNow }: { id: string; state: string; isNow: boolean }) {
   const absent = isNow ? withoutHost(id) : undefined
   return absent === undefined ? <StateChip state={state} /> : <PluginChip plugin={absent} />

@@ -4,7 +4,7 @@ import { countOf, compareText } from '../base/words.ts'
 import { Empty, Loading, ReadState } from '../parts/feedback.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { fleet } from '../store/host.ts'
-import { pluginList } from '../store/plugins.ts'
+import { pluginList, plugins } from '../store/plugins.ts'
 import { useRemote } from '../store/remote.ts'
 import { HostPanel, PluginLinks } from '../system/host-panel.tsx'
 
@@ -58,7 +58,7 @@ function Hosts({ name, self }: { name: string; self: string | null }) {
             key={host.id}
             host={host}
             isSelf={host.id === self}
-            plugins={all.filter((plugin: Plugin) => plugin.host === host.id)}
+            plugins={plugins.value && all.filter((plugin: Plugin) => plugin.host === host.id)}
             onChanged={remote.reload}
           />
         ))}

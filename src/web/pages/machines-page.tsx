@@ -22,7 +22,7 @@ import { journal, reachHost } from '../store/journal.ts'
 import { tellFailure } from '../store/notices.ts'
 import { useEventsAround, useStatesAt } from '../store/past.ts'
 import { pluginHistoryLimit, usePluginHistory } from '../store/plugin-history.ts'
-import { plugins } from '../store/plugins.ts'
+import { asShownNow, plugins } from '../store/plugins.ts'
 import { useSettingChanges } from '../store/setting-changes.ts'
 import { useRemote } from '../store/remote.ts'
 
@@ -42,7 +42,9 @@ export function MachinesPage({ name }: { name: string }) {
   const moment = seq ?? lastSeq
   const isHere = moment >= firstSeq
   // Until the journal is known nobody can say whether there is such an event.
-  const { states, at } = useStatesAt(lastSeq > 0 && isHere ? moment : 0)
+  const told = useStatesAt(lastSeq > 0 && isHere ? moment : 0)
+  const { at } = told
+  const states = seq === undefined && told.states !== undefined ? asShownNow(told.states) : told.states
   const events = useEventsAround(seq, isHost ? hostReach : sequenceLength)
 
   useEffect(() => {

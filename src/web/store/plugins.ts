@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { ApiError, get, needsToken, pluginApi, wordsOf } from '../base/api.ts'
 import { absenceInWords } from '../base/fleet-words.ts'
 import { onAnnouncements } from '../base/stream.ts'
-import type { Plugin, PluginState } from '../base/types.ts'
+import type { Plugin, PluginState, PluginStateAt } from '../base/types.ts'
 import { isInFleet } from './host.ts'
 import type { Remote } from './remote.ts'
 
@@ -24,6 +24,14 @@ const pluginsError = signal('')
 export function withoutHost(id: string): Plugin | undefined {
   const plugin = plugins.value?.get(id)
   return plugin === undefined || absenceInWords(plugin) === '' ? undefined : plugin
+}
+
+/** States that the journal tells of the present, as they are shown: those of plugins without a host are not in it. */
+export function asShownNow(states: readonly PluginStateAt[]): PluginStateAt[] {
+  return states.map((known) => {
+    const { state, error } = withoutHost(known.id) ?? known
+    return { ...known, state, error }
+  })
 }
 
 /** In these there is nothing to read of a plugin. */

@@ -15,8 +15,8 @@ interface HostPanelProps {
   host: FleetHost
   /** The one that this page comes from. */
   isSelf: boolean
-  /** Those that it runs. */
-  plugins: readonly Plugin[]
+  /** Those that it runs; undefined: they are not known yet. */
+  plugins: readonly Plugin[] | undefined
   /** It has been drained, or that has ended, or was refused. */
   onChanged(): void
 }
@@ -26,6 +26,8 @@ const shownPlugins = 20
 
 /** A live host of the fleet: what it is, what it runs, and whether it is to give that away. */
 export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) {
+  // The list is told of each move at once, and the hosts are read now and then.
+  const count = plugins?.length ?? host.plugins
   const { id, address, labels, version, since, seen, draining } = host
   const heading = useId()
   const [doing, setDoing] = useState('')
@@ -45,7 +47,7 @@ export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) 
         <h2 id={heading}>{breakable(id)}</h2>
         {isSelf ? <span class="chip">This one</span> : null}
         {draining ? (
-          <span class="chip tone-busy">{host.plugins === 0 ? 'Drained' : 'Draining'}</span>
+          <span class="chip tone-busy">{count === 0 ? 'Drained' : 'Draining'}</span>
         ) : (
           <span class="chip tone-good">Takes plugins</span>
         )}
@@ -63,15 +65,15 @@ export function HostPanel({ host, isSelf, plugins, onChanged }: HostPanelProps) 
                 </span>
               ))}
         </Fact>
-        <Fact name="Runs">{countOf(host.plugins, 'plugin')}</Fact>
+        <Fact name="Runs">{countOf(count, 'plugin')}</Fact>
         <Fact name="Version">{version}</Fact>
         <Fact name="Here since">{dateTimeOf(since)}</Fact>
         <Fact name="Heard of last" as="number">
           <time dateTime={seen}>{timeOf(seen)}</time>
         </Fact>
       </dl>
-      {plugins.length === 0 ? null : (
-        <details open={plugins.length <= shownPlugins}>
+      {plugins === undefined || count === 0 ? null : (
+        <details open={count <= shownPlugins}>
           <summary>Its plugins</summary>
           <PluginLinks label={`Plugins of ${id}`} plugins={plugins} />
         </details>

@@ -184,6 +184,9 @@ test('what has no host, and what is old, is said as such', options, async (conte
   const states = page.getByRole('list', { name: 'State of every plugin' })
   await states.getByRole('listitem').filter({ hasText: hello }).getByText('Waiting for a host').waitFor()
   await states.getByRole('listitem').filter({ hasText: demo }).getByText('Running').waitFor()
+  await page.goto('/machines/plugin-lifecycle')
+  const counted = page.locator('g.state').filter({ has: page.locator('g.count') })
+  await counted.filter({ hasText: 'unloaded' }).getByText('1', { exact: true }).waitFor()
   await page.goto(`/machines/plugin-lifecycle?plugin=${hello}&seq=1`)
   await page.getByText('You are looking at the past').waitFor()
   assert.equal(await page.getByText('Waiting for a host').count(), 0)
@@ -195,6 +198,18 @@ test('what has no host, and what is old, is said as such', options, async (conte
   })
   // No fact tells of this; the page looks by itself.
   await page.getByText('The host that ran it is gone, or had lost touch with the rest of the fleet').waitFor()
+})
+
+test('how many plugins a host has is what the list below says', options, async (context) => {
+  const { http, fleet } = await fleetOf(context)
+  const { hosts } = fleet
+  // As it was read before they moved.
+  fleet.hosts = () => hosts().map((host) => ({ ...host, plugins: 7 }))
+  const { page } = await open(context, http)
+  await page.goto('/hosts')
+  const attic = page.getByRole('region', { name: 'attic' })
+  await attic.getByRole('list', { name: 'Plugins of attic' }).getByRole('link', { name: lamp }).waitFor()
+  await attic.getByText('1 plugin', { exact: true }).waitFor()
 })
 
 test('what is asked of a plugin while it moves is asked again', options, async (context) => {

@@ -103,6 +103,9 @@ test('a host that stops leaves what it showed to the next one, but what no other
   await untilShown(stage)
   await b.host.close()
   assertUnloaded(await stage.retained(), /placement asks for \(the host b\)/)
+  await untilPlugin(a, id, 'to have no host', ({ error }) => error?.code === 'no_host')
+  const { state, nextEvents } = (await a.request('GET', '/api/plugins/shower/machine')).body
+  assert.deepEqual([state, nextEvents], ['unloaded', ['PluginPlaced']])
   await a.request('PUT', `/api/plugins/shower/placement`, { body: {} })
   await untilPlugin(a, id, 'to run on a', ({ host, state }) => host === 'a' && state === 'running')
   await untilShown(stage)
