@@ -97,9 +97,14 @@ export function waitsInVain(state: LeaseState, now: number): boolean {
   if (!withoutBroker.has(host)) return false
   const isLate = ([plugin, { phase, flushingSince = now }]: readonly [string, Held]): boolean =>
     wanted.has(plugin) && phase === 'flushing' && now - flushingSince >= timing.flushPatience
-  if (![...state.held].some(isLate)) return false
+  return [...state.held].some(isLate) && othersMayRunAll(state, now)
+}
+
+/** Whether for everything that this host has there is another host that has the broker and may run it. */
+export function othersMayRunAll(state: LeaseState, now: number): boolean {
+  const { host, held, wanted } = state
   const others = candidatesOf(state, now).filter((other) => other.id !== host && !other.withoutBroker)
-  return [...state.held.keys()].every((plugin) => {
+  return [...held.keys()].every((plugin) => {
     const placement = wanted.get(plugin)
     return placement === undefined || others.some((other) => isEligible(placement, other))
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createRecordingLogger } from '../../bus/bus-fixture.ts'
+import { systemClock } from '../../../src/base/time/clock.ts'
+import { connect, createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
@@ -33,4 +34,36 @@ test('a plugin leaves a host that cannot reach the broker, and none is given to 
   })
   assert.equal((await b.request('PUT', `${path}/placement`, { body: {} })).status, 200)
   assert.equal((await install(b, '@fixtures/hello')).host, 'b')
+})
+
+test('where the host that answers for the fleet has long had no broker, another one answers', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const way = await createTcpProxy(t, stage.broker)
+  const logger = createRecordingLogger()
+  let ahead = 0
+  const clock = { ...systemClock, monotonic: () => systemClock.monotonic() + ahead }
+  const settings = { mqttUrl: `mqtt://127.0.0.1:${way.port}` }
+  const a = await stage.start('a', { logger, clock, settings })
+  await install(a, id)
+  await stage.start('b')
+  const client = await connect(t, stage.broker)
+  const answered = new Set<string>()
+  client.on('message', (_topic, payload) => void answered.add(JSON.parse(payload.toString()).transaction))
+  await client.subscribeAsync('host/response/list')
+  let count = 0
+  const answers = async (): Promise<boolean> => {
+    count += 1
+    await client.publishAsync('host/request/list', JSON.stringify({ transaction: String(count) }))
+    return answered.size > 0
+  }
+  await until('an answer', answers)
+  way.refuse()
+  const isTold = (message: string): boolean => logger.lines.some((line) => line.message.includes(message))
+  await until('the broker to be missed', async () => isTold('The MQTT broker is gone'))
+  answered.clear()
+  await until('an answer of another host', async () => {
+    ahead += 1_000
+    return answers()
+  })
+  assert.ok(isTold('The session of this host is given up'))
 })

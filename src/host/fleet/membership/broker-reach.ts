@@ -12,6 +12,10 @@ export interface BrokerReachSettings {
   hasBroker(): boolean
   /** Told each time that it is about other hosts than before. */
   changed(withoutBroker: ReadonlySet<string>): void
+  /** Whether others reach the broker, and may do what this host does. */
+  othersCould(): boolean
+  /** Told again and again while this host has long been without a broker that others reach. */
+  cutOff(): void
 }
 
 /** Milliseconds between two looks, and for which it holds what another host has said. */
@@ -21,16 +25,24 @@ const holdsFor = 3_500
 const tolerated = 5_000
 
 /**
+ * Milliseconds without a broker that others reach, until this host counts as cut off from it: longer than the pause between two
+ * attempts to connect, after which it may have it again, too.
+ */
+const cutOffAfter = 45_000
+
+/**
  * Which hosts of a fleet cannot reach the broker while they have the store. Each says it of itself, on
  * `lupine.<fleet>.messages.without-broker`, for as long as it is so. Returns the way to stop.
  */
 export function watchBrokerReach(settings: BrokerReachSettings): () => void {
-  const { connection, fleet, host, clock, hasBroker, changed } = settings
+  const { connection, fleet, host, clock, hasBroker, changed, othersCould, cutOff } = settings
   const subject = `lupine.${fleet}.messages.without-broker`
   /** When each of the others said so last, and when this host had a connection, on the monotonic clock. */
   const said = new Map<string, number>()
   let connectedAt = clock.monotonic()
   let known = ''
+  /** Since when others reach the broker and this host does not. */
+  let aloneSince: number | undefined
   const subscription = connection.subscribe(subject, {
     callback(error, message) {
       if (error === null && message.string() !== host) said.set(message.string(), clock.monotonic())
@@ -44,9 +56,12 @@ export function watchBrokerReach(settings: BrokerReachSettings): () => void {
     const isWithout = now - connectedAt > tolerated
     if (isWithout && isConnected(connection)) connection.publish(subject, host)
     const all = [...said.keys(), ...(isWithout ? [host] : [])].sort()
-    if (all.join() === known) return
-    known = all.join()
-    changed(new Set(all))
+    if (all.join() !== known) {
+      known = all.join()
+      changed(new Set(all))
+    }
+    aloneSince = isWithout && othersCould() ? (aloneSince ?? now) : undefined
+    if (aloneSince !== undefined && now - aloneSince >= cutOffAfter) cutOff()
   }
 
   const timer = every(clock, lookEvery, look)

@@ -7,6 +7,7 @@ import { messageOf, Problem } from '../../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../../bus/external/external-bus.ts'
 import { takeOverClient } from '../../../bus/external/take-over.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
+import { othersMayRunAll } from '../../../fleet/leases/holding.ts'
 import { createLeaseKeeper, type LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { nameProcess } from '../../../fleet/leases/process-name.ts'
 import { coordinatorLease, sessionClientId } from '../../../fleet/leases/records.ts'
@@ -256,17 +257,17 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     takePart() {
       if (parts === undefined) return
       const { journal, manifests, handover, bus } = parts
-      const { connection, name } = fleet
       const stops = [
         followWanted({ journal, clock, manifests, handover, keeper, owns }),
         watchBrokerReach({
-          ...{ connection, fleet: name, host: id, clock, changed: keeper.seeBrokers },
+          ...{ connection: fleet.connection, fleet: fleet.name, host: id, clock, changed: keeper.seeBrokers },
           hasBroker: () => bus.connected,
+          othersCould: () => othersMayRunAll(keeper.state, elapsed.elapsed()),
+          // Nobody else speaks for the fleet meanwhile, nor answers what is asked over MQTT.
+          cutOff: () => keeper.giveBack(coordinatorLease),
         }),
       ]
-      stopFollowing = () => {
-        for (const stop of stops) stop()
-      }
+      stopFollowing = () => stops.forEach((stop) => stop())
       review()
       timer = every(clock, reviewEvery, review)
     },
