@@ -132,6 +132,8 @@ export function simulate(
   const wanted = new Map<string, Placement>(plugins.map((plugin) => [plugin, {}]))
   const processes = new Map<string, HostProcess>()
   const draining = new Set<string>()
+  /** As hosts say it of themselves, which may be old. */
+  const withoutBroker = new Set<string>()
   const acknowledged = new Set<string>()
   let begun = 0
 
@@ -146,6 +148,7 @@ export function simulate(
     process.tell({ type: 'wantedChanged', wanted })
     processes.set(host, process)
     describeHosts()
+    tellBrokers()
   }
 
   /** Each host hears of it some time later; what it hears last is what holds, as it comes from the journal. */
@@ -158,6 +161,21 @@ export function simulate(
         })),
       )
     }
+  }
+
+  /** What is heard of the broker comes from the hosts, by way of the store, and each hears of it at another time. */
+  function tellBrokers(): void {
+    for (const process of processes.values())
+      scheduler.after(scheduler.between(1, 3_500), () =>
+        process.tellPresent(() => ({ type: 'brokersSeen', withoutBroker: new Set(withoutBroker) })),
+      )
+  }
+
+  function cutFromBroker(host: string, process: HostProcess, isCut: boolean): void {
+    process.cutFromBroker(isCut)
+    if (isCut) withoutBroker.add(host)
+    else withoutBroker.delete(host)
+    tellBrokers()
   }
 
   /** A host that was refused its id is started again, as whoever looks after it would do. */
@@ -197,14 +215,14 @@ export function simulate(
         process.cutFromStore(true)
         return void after(() => process.cutFromStore(false))
       case 'cutFromBroker':
-        process.cutFromBroker(true)
-        return void after(() => process.cutFromBroker(false))
+        cutFromBroker(host, process, true)
+        return void after(() => cutFromBroker(host, process, false))
       case 'cutOff':
         process.cutFromStore(true)
-        process.cutFromBroker(true)
+        cutFromBroker(host, process, true)
         return void after(() => {
           process.cutFromStore(false)
-          process.cutFromBroker(false)
+          cutFromBroker(host, process, false)
         })
       case 'drain':
         draining.add(host)
