@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { isJsonObject } from '../../base/text/json.ts'
 import { Problem, type ProblemDetail } from '../../base/problem.ts'
-import { isCut } from '../../base/text/cut-text.ts'
+import { cutWarnings } from './cut-warnings.ts'
 import {
   ConfigDefinition,
   ConfigSchemaEntry,
@@ -11,7 +11,7 @@ import {
 } from './field-definition.ts'
 import type { PluginIdentifier } from '../names/identifier.ts'
 import { parseJsonText } from '../parsing/json-text.ts'
-import { parseLeniently, tagLimit } from '../parsing/lenient.ts'
+import { parseLeniently } from '../parsing/lenient.ts'
 import { manifestRules } from './manifest-in-the-wild.ts'
 import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
@@ -248,37 +248,6 @@ export function withWarnings(manifest: Manifest, warnings: readonly ProblemDetai
 }
 
 const known = { manifest: Manifest, permissions: Permissions, field: fieldDefinitions.entry }
-
-/** Of what is shown in part, or not at all, because it is too long. */
-function cutWarnings(given: Record<string, unknown>, manifest: Manifest): ProblemDetail[] {
-  const { homepage, tags } = given
-  const longer = 'is longer than it can be shown;'
-  return [
-    ...cutPlaces(given, manifest, '').map((path) => ({ path, message: `${longer} its end is left out` })),
-    ...(typeof homepage === 'string' && manifest.homepage === undefined
-      ? [{ path: '/homepage', message: `${longer} it is left out` }]
-      : []),
-    ...(Array.isArray(tags) && tags.length > tagLimit
-      ? [{ path: '/tags', message: `has more than ${tagLimit} words; the rest is left out` }]
-      : []),
-  ]
-}
-
-/** Where texts of `given` have been cut in what is kept of it. */
-function cutPlaces(given: unknown, kept: unknown, path: string): string[] {
-  // Members that nobody knows are kept as they are, and there may be hundreds of thousands of them.
-  if (given === kept) return []
-  if (typeof kept === 'string')
-    return typeof given === 'string' && given.length > kept.length && isCut(kept) ? [path] : []
-  if (typeof given !== 'object' || given === null || typeof kept !== 'object' || kept === null) return []
-  // Where something has been left out nobody knows what has become of which.
-  if (Array.isArray(kept) && (!Array.isArray(given) || given.length !== kept.length)) return []
-  return Object.entries(kept).flatMap(([key, member]) =>
-    Object.hasOwn(given, key)
-      ? cutPlaces(Reflect.get(given, key), member, `${path}/${escapePointer(key)}`)
-      : [],
-  )
-}
 
 function fieldWarnings({ configSchema = [], config = {} }: Manifest): ProblemDetail[] {
   return [
