@@ -15,5 +15,8 @@ export function countLines(logger: Logger): CountingLogger {
       logger[level](message, fields)
     }
   const [debug, info, warn, error] = logLevels
-  return { counts, debug: write(debug), info: write(info), warn: write(warn), error: write(error) }
+  return {
+    ...{ counts, debug: write(debug), info: write(info), warn: write(warn), error: write(error) },
+    prints: (level) => logger.prints?.(level) ?? true,
+  }
 }

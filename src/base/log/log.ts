@@ -13,6 +13,8 @@ export interface Logger {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
+  /** Whether lines of this level are printed; without it all are. */
+  prints?(level: LogLevel): boolean
 }
 
 export interface LogSettings {
@@ -50,7 +52,7 @@ export function createLogger(settings: LogSettings): OutputLogger {
       if (target.isLevelEnabled(level)) target[level](cutTexts(writtenFields(fields)), cutText(message))
     }
   const logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
-  return { ...logger, flush: output.flush }
+  return { ...logger, prints: (level) => target.isLevelEnabled(level), flush: output.flush }
 }
 
 /** The fields as they are written. */

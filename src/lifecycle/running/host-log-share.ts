@@ -35,7 +35,13 @@ export function createHostLogShare(logger: Logger, clock: Clock): HostLogShare {
   const warn = createWarner(logger, clock)
 
   return {
-    write(plugin, { level, message, fields }) {
+    write(plugin, entry) {
+      const { level, message, fields } = entry
+      // What nobody sees pushes nothing out.
+      if (logger.prints?.(level) === false) {
+        logger[level](message, { plugin, ...fields })
+        return
+      }
       const shares = getOrInsert(plugins, plugin, () => new Map<LogLevel, Share>())
       const share = getOrInsert(shares, level, () => ({
         bucket: createTokenBucket(hostLogLimits, () => clock.monotonic()),
@@ -50,9 +56,15 @@ export function createHostLogShare(logger: Logger, clock: Clock): HostLogShare {
         )
         return
       }
-      share.fullUntil = now + share.bucket.charge(1, message.length).owed
+      share.fullUntil = now + share.bucket.charge(1, lengthOf(entry)).owed
       logger[level](message, { plugin, ...fields })
     },
     forget: (plugin) => void plugins.delete(plugin),
   }
+}
+
+/** Characters of a line, and of its traceback. */
+export function lengthOf({ message, fields }: LogEntry): number {
+  const traceback = fields?.traceback
+  return message.length + (typeof traceback === 'string' ? traceback.length : 0)
 }

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { logLevels } from '../../base/log/log.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
-import type { HostLogShare } from './host-log-share.ts'
+import { type HostLogShare, lengthOf } from './host-log-share.ts'
 
 /** How many lines of each plugin are kept in memory: of warnings and errors, and of all others. */
 const keptLines = 1_000
@@ -64,20 +64,15 @@ function createRing(): Ring {
     lines,
     add(line) {
       lines.push(line)
-      characters += sizeOf(line)
+      characters += lengthOf(line.entry)
       // In blocks, because shifting by one on every line of a chatty plugin costs more than a little memory.
       if (lines.length <= 2 * keptLines && characters <= keptCharacters) return
       while (lines.length > keptLines || (characters > keptCharacters && lines.length > 1)) {
         const oldest = lines.shift()
-        if (oldest !== undefined) characters -= sizeOf(oldest)
+        if (oldest !== undefined) characters -= lengthOf(oldest.entry)
       }
     },
   }
-}
-
-function sizeOf({ entry }: Line): number {
-  const traceback = entry.fields?.traceback
-  return entry.message.length + (typeof traceback === 'string' ? traceback.length : 0)
 }
 
 function isAtLeast(entry: LogEntry, level: LogEntry['level']): boolean {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { createLogger, logLevels } from '../../../src/base/log/log.ts'
 import { messageBytesLimit } from '../../../src/base/text/cut-text.ts'
 import { prettyLine, visibleText } from '../../../src/base/log/pretty-line.ts'
 
@@ -59,6 +60,14 @@ test('a line for people says the day as well, in the time of this machine', () =
   const line = prettyLine(JSON.stringify({ time, level: 'info', msg: 'ready' }), false)
   const [, day, clock] = /^\[(\S+) (\S+)\] INFO: ready\n$/.exec(line) ?? []
   assert.equal(new Date(`${day}T${clock}`).toISOString(), time)
+})
+
+test('a logger says which levels it prints', () => {
+  const { prints } = createLogger({ level: 'warn', format: 'json' })
+  assert.deepEqual(
+    logLevels.filter((level) => prints?.(level)),
+    ['warn', 'error'],
+  )
 })
 
 test('ordinary texts are shown as they are', () => {

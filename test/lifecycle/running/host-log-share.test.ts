@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countLines } from '../../../src/base/log/log-counter.ts'
 import { type LogFields, type Logger, silentLogger } from '../../../src/base/log/log.ts'
 import { createHostLogShare, hostLogLimits } from '../../../src/lifecycle/running/host-log-share.ts'
 import type { LogEntry } from '../../../src/schema/plugin/plugin.ts'
@@ -27,7 +28,7 @@ function stage() {
   /** Lines with this message, and warnings of the host. */
   const count = (message: string): number => lines.filter((line) => line.message === message).length
   const warnings = () => lines.filter(({ message }) => message.startsWith('A plugin logs more than'))
-  return { clock, lines, share, say, count, warnings }
+  return { clock, lines, logger, share, say, count, warnings }
 }
 
 function times(count: number, task: () => void): void {
@@ -65,6 +66,26 @@ test('neither other plugins nor other levels have less for it, and after a rest 
   clock.advance((2 * operationBurst * 1_000) / operationsPerSecond)
   times(operationBurst, () => say('@a/chatty', 'debug', 'again'))
   assert.equal(count('again') - before, operationBurst)
+})
+
+test('a line of a level that the host’s log does not print costs nothing, and there is no warning of it', () => {
+  const { clock, lines, logger, count, warnings } = stage()
+  const printed: Logger = { ...logger, prints: (level) => level !== 'debug' }
+  const share = createHostLogShare(countLines(printed), clock)
+  const entry = { at: '2026-01-01T00:00:00.000Z', level: 'debug', message: 'again' } as const
+  times(3 * operationBurst, () => share.write('@a/chatty', entry))
+  assert.deepEqual(warnings(), [])
+  times(3 * operationBurst, () => share.write('@a/chatty', { ...entry, level: 'info', message: 'and again' }))
+  assert.ok(count('and again') <= operationBurst + 1, `${lines.length} lines`)
+  assert.equal(warnings().length, 1)
+})
+
+test('a line counts with its traceback, which may be longer than what it says', () => {
+  const { share, count } = stage()
+  const fields = { traceback: 'a'.repeat(byteBurst / 4) }
+  const entry = { at: '2026-01-01T00:00:00.000Z', level: 'error', message: 'it failed', fields } as const
+  times(100, () => share.write('@a/failing', entry))
+  assert.ok(count('it failed') <= 5, `${count('it failed')} lines`)
 })
 
 test('long lines count by their length, and whoever was removed begins anew', () => {
