@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import * as modules from 'node:module'
 import { fileURLToPath } from 'node:url'
 
-/** Debian and Ubuntu have had older versions of Node for years, which do not even read the program. */
+/**
+ * Debian and Ubuntu have had older versions of Node for years, which do not even read the program. This file they have to read, from
+ * Node 12 on: no `?.`, no `??`, no `await` outside of a function.
+ */
 function requireNode(): void {
   const { engines } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
     engines: { node: string }
@@ -24,5 +27,6 @@ requireNode()
  * program is read. Where the folder cannot be written to the program is compiled as ever.
  */
 const { enableCompileCache } = modules as { enableCompileCache?: (directory: string) => unknown }
-enableCompileCache?.(fileURLToPath(new URL('compile-cache', import.meta.url)))
-await import('./main.ts')
+if (enableCompileCache !== undefined)
+  enableCompileCache(fileURLToPath(new URL('compile-cache', import.meta.url)))
+void import('./main.ts')

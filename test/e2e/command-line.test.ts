@@ -65,6 +65,17 @@ test('an older Node than the program needs ends with one line that names both, a
   assert.match(stderr, /^lupine: this is Node 20\.18\.3, and Node 20\.19 or newer is needed.*\n$/)
 })
 
+test('what is read of the program first has nothing that Node 12 cannot read, so that it says what is needed', async () => {
+  const program = await readFile(programPath, 'utf8')
+  assert.doesNotMatch(program, /\?\.|\?\?|\|\|=|&&=|\bawait\b/)
+  const parts = [...program.matchAll(/\b(?:from|import)\s*["']([^"']+)["']/g)].map(([, name]) => name)
+  assert.ok(parts.length >= 3)
+  assert.deepEqual(
+    parts.filter((name) => name?.startsWith('node:') !== true),
+    [],
+  )
+})
+
 test('a data directory that cannot be made ends with one line and code 1', async (context) => {
   const file = join(await temporaryDirectory(context), 'file')
   await writeFile(file, '')
