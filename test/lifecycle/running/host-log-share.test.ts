@@ -68,6 +68,29 @@ test('neither other plugins nor other levels have less for it, and after a rest 
   assert.equal(count('again') - before, operationBurst)
 })
 
+test('how many lines of a plugin were left out is told of that plugin, when it logs again at the latest', () => {
+  const { clock, say, count, warnings } = stage()
+  times(3 * operationBurst, () => say('@a/chatty', 'info', 'again'))
+  times(2 * operationBurst, () => say('@a/other', 'info', 'and again'))
+  assert.deepEqual(
+    warnings().map(({ fields }) => fields),
+    [{ plugin: '@a/chatty' }, { plugin: '@a/other' }],
+  )
+  clock.advance(60_000)
+  say('@a/chatty', 'error', 'the lamp is gone')
+  say('@a/other', 'info', 'here')
+  say('@a/other', 'info', 'here')
+  assert.deepEqual(
+    warnings()
+      .slice(2)
+      .map(({ fields }) => fields),
+    [
+      { plugin: '@a/chatty', suppressed: 3 * operationBurst - count('again') - 1 },
+      { plugin: '@a/other', suppressed: 2 * operationBurst - count('and again') - 1 },
+    ],
+  )
+})
+
 test('a line of a level that the host’s log does not print costs nothing, and there is no warning of it', () => {
   const { clock, lines, logger, count, warnings } = stage()
   const printed: Logger = { ...logger, prints: (level) => level !== 'debug' }
