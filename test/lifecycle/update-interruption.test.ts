@@ -6,7 +6,6 @@ import { systemClock } from '../../src/base/time/clock.ts'
 import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { command, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
-import { until } from '../helpers/until.ts'
 import {
   clockRepository,
   type Handler,
@@ -192,9 +191,8 @@ test('a plugin that crashes while the repository does not answer an update is ru
 })
 
 test('of two updates of a plugin at once the second finds what the first has made of it', async (context) => {
-  const { host, update, held, answer } = await startUpdate(context)
+  const { host, update, answer } = await startUpdate(context)
   const second = host.request('POST', '/api/plugins/clock/update', { body: {} })
-  await until('both to be asked for', async () => held.length === 2)
   answer()
   for (const { status, body } of [await update, await second])
     assert.deepEqual([status, body.version, body.state], [200, '2.0.0', 'running'])
@@ -202,14 +200,27 @@ test('of two updates of a plugin at once the second finds what the first has mad
   assert.equal(updates.length, 1)
 })
 
-test('an update asks anew for a plugin that has gone back to another version while its files were fetched', async (context) => {
+test('a rollback that is asked for while the repository does not answer an update goes back to the version before that', async (context) => {
+  const { host, update, answer } = await startUpdate(context)
+  const rollback = host.request('POST', '/api/plugins/clock/rollback')
+  await command(host, 'clock/reload')
+  answer()
+  assert.equal((await update).body.version, '2.0.0')
+  const { status, body } = await rollback
+  assert.deepEqual([status, body.version, body.state], [200, '1.0.0', 'running'])
+})
+
+test('an update asks anew for a plugin whose version on trial has crashed while its files were fetched', async (context) => {
   const { host, server } = await startWith(context)
   server.handle = serve(tree('2.0.0'))
   await command(host, 'clock/update', {})
   const { asked, held } = holdManifest(server, serve(tree('3.0.0')))
   const update = host.request('POST', '/api/plugins/clock/update', { body: {} })
   await asked
-  assert.equal((await command(host, 'clock/rollback')).version, '1.0.0')
+  const loaded = nextFact(host, 'PluginLoaded')
+  void host.request('PUT', '/api/plugins/clock/controls/go', { body: { value: 1 } })
+  await loaded
+  assert.equal((await host.request('GET', '/api/plugins/clock')).body.version, '1.0.0')
   server.handle = serve(tree('4.0.0'))
   for (const go of held) go()
   assert.equal((await update).body.version, '4.0.0')

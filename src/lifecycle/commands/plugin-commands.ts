@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { createKeyedMutex } from '../../base/mutex.ts'
 import { Problem } from '../../base/problem.ts'
 import { decide, requireInstalled } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
@@ -45,6 +46,8 @@ export function createPluginCommands(
 ): PluginCommands {
   const { journal } = context
   const { commands, loader, installer, changes, reload, configuration, logs, get } = parts
+  /** An update releases its turn, but whoever goes back meanwhile means the version that comes of it. */
+  const versions = createKeyedMutex()
 
   /** A command that answers how the plugin is afterwards. */
   function change(
@@ -125,17 +128,18 @@ export function createPluginCommands(
         failedUpdate = await installer.update(id, version, by, turn)
       }
       const outcome = (): Plugin => (failedUpdate === undefined ? get(id) : { ...get(id), failedUpdate })
-      return commands.run(by, id, task, outcome)
+      return versions.run(id, () => commands.run(by, id, task, outcome))
     },
     async checkUpdate(id, version) {
       commands.requireRunning()
       return changes.update(id, version)
     },
     async rollback(id, version, by) {
-      return change(by, id, () => {
+      const task = (): Promise<void> => {
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.rollback(id, version, by)
-      })
+      }
+      return versions.run(id, () => change(by, id, task))
     },
     async uninstall(id, purge, by) {
       const task = (): Promise<void> => {
