@@ -93,11 +93,10 @@ export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
  * close its connection first. Not where a plugin would have no host afterwards.
  */
 export function waitsInVain(state: LeaseState, now: number): boolean {
-  const { host, wanted, withoutBroker, timing } = state
+  const { host, held, wanted, withoutBroker } = state
   if (!withoutBroker.has(host)) return false
-  const isLate = ([plugin, { phase, flushingSince = now }]: readonly [string, Held]): boolean =>
-    wanted.has(plugin) && phase === 'flushing' && now - flushingSince >= timing.flushPatience
-  return [...state.held].some(isLate) && othersMayRunAll(state, now)
+  const isWaiting = [...held].some(([plugin, { phase }]) => phase === 'flushing' && wanted.has(plugin))
+  return isWaiting && othersMayRunAll(state, now)
 }
 
 /** Whether for everything that this host has there is another host that has the broker and may run it. */

@@ -18,10 +18,12 @@ export function keepSession(state: LeaseState, now: number): Result {
   if (isLeaving && [...state.held.values()].every(({ phase }) => phase !== 'running' && phase !== 'stopping'))
     return withdraw(state, own, now)
   if (own.isGivenUp) return [state, []]
-  if (waitsInVain(state, now)) return [{ ...state, own: { ...own, isGivenUp: true } }, []]
+  const inVainSince = waitsInVain(state, now) ? (own.inVainSince ?? now) : null
+  const isGivenUp = inVainSince !== null && now - inVainSince >= timing.giveUpAfter
+  const kept = { ...own, inVainSince, isGivenUp }
   const pause = own.sent.size === 0 ? timing.renewEvery : timing.retryAfter
-  if (now - own.lastSent < pause) return [state, []]
-  return sendRecord(state, own, own.n + 1, now)
+  if (isGivenUp || now - own.lastSent < pause) return [{ ...state, own: kept }, []]
+  return sendRecord(state, kept, own.n + 1, now)
 }
 
 function beginSession(state: LeaseState, now: number): Result {
@@ -38,7 +40,7 @@ function beginSession(state: LeaseState, now: number): Result {
   const session = sessionName(revision, process, state.sessions)
   const own: OwnSession = {
     ...{ session, revision, n: 0, sent: new Map(), lastSent: now },
-    ...{ validFrom: null, withdrawnAt: null, isGivenUp: false },
+    ...{ validFrom: null, withdrawnAt: null, inVainSince: null, isGivenUp: false },
   }
   return sendRecord({ ...state, sessions: state.sessions + 1 }, own, 0, now)
 }

@@ -18,6 +18,8 @@ export interface OwnSession {
   readonly validFrom: number | null
   /** When the record was last tried to be taken away, because this host goes. */
   readonly withdrawnAt: number | null
+  /** Since when plugins wait for a broker that this host does not reach, while another one does; null: none does. */
+  readonly inVainSince: number | null
   /** It is not renewed any more: its plugins go to hosts that have a broker. */
   readonly isGivenUp: boolean
 }

@@ -10,8 +10,13 @@ export interface LeaseTiming {
   readonly sessionLength: number
   /** Since a record was last seen to change, on somebody else's clock: its session may be ended. */
   readonly takeOverAfter: number
-  /** For the broker's answer about a plugin that goes; then a host that has no broker, while another one has, gives its session up. */
+  /** For the broker's answer about a plugin that goes; then the log says that it waits. */
   readonly flushPatience: number
+  /**
+   * Since a plugin waits for a broker that this host does not reach, while another one does: it gives its session up. After a short
+   * restart of the broker hosts come back one after another, and what is known of the others is seconds old.
+   */
+  readonly giveUpAfter: number
 }
 
 /** How far the rate of a clock may be off, either way. */
@@ -28,4 +33,5 @@ export const leaseTiming: LeaseTiming = {
   sessionLength: 6_000,
   takeOverAfter: 6_700,
   flushPatience: 2_000,
+  giveUpAfter: 5_000,
 }

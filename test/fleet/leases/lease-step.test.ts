@@ -91,6 +91,12 @@ const cutOff: Happening[] = [
   [20, { type: 'giveBack', plugin: 'p' }],
   [30, { type: 'stopped', plugin: 'p', epoch: 1 }],
 ]
+/** `b` has the broker from 1.5 s on, while `a` goes on renewing up to 4 s. */
+const besideOther: Happening[] = [
+  hostSeen(1_500, 'b', '0-y-0', 0, 30),
+  tick(1_500),
+  ...[2_000, 4_000].flatMap((at, index) => [tick(at), hostSeen(at + 5, 'a', '0-x-0', index + 1, 31 + index)]),
+]
 
 const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: string }[] = [
   {
@@ -281,40 +287,52 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
   },
   {
     title: 'a host without broker, of which a plugin is to go, is renewed for as long as it may only be slow',
-    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), tick(2_029)],
-    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+    given: [...cutOff, ...besideOther, tick(6_499)],
+    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
-    title: 'and no longer when another host has the broker',
-    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), tick(2_030)],
+    title: 'and no longer when another host has long had the broker',
+    given: [...cutOff, ...besideOther, tick(6_500)],
     then: [{ type: 'flush', plugin: 'p', epoch: 1 }],
+  },
+  {
+    title: 'one that hears late that the other host has had no broker either waits for as long again',
+    given: [
+      ...cutOff,
+      ...besideOther,
+      withoutBroker(4_500, 'a', 'b'),
+      tick(4_500),
+      withoutBroker(5_900, 'a'),
+      tick(5_900),
+      tick(7_000),
+    ],
+    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
     title: 'also not when it has the broker again: its session is over, and another one begins',
     given: [
       ...cutOff,
-      hostSeen(1_000, 'b', '0-y-0', 0, 2),
-      tick(2_030),
-      withoutBroker(2_100),
-      [2_200, { type: 'flushed', plugin: 'p', epoch: 1 }],
-      leaseSeen(2_210, 'p', null, null, 1, 2),
-      tick(6_010),
+      ...besideOther,
+      tick(6_500),
+      withoutBroker(6_600),
+      [6_700, { type: 'flushed', plugin: 'p', epoch: 1 }],
+      leaseSeen(6_710, 'p', null, null, 1, 2),
+      tick(10_010),
     ],
-    then: [{ type: 'sessionOver', session: '0-x-0' }, renewal(0, 1, '1-x-1')],
+    then: [{ type: 'sessionOver', session: '0-x-0' }, renewal(0, 32, 'w-x-1')],
   },
   {
     title: 'while no host has the broker it waits',
-    given: [...cutOff, hostSeen(1_000, 'b', '0-y-0', 0, 2), withoutBroker(1_100, 'a', 'b'), tick(3_000)],
-    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+    given: [...cutOff, withoutBroker(900, 'a', 'b'), ...besideOther, tick(7_000)],
+    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
     title: 'and while something runs there that no other host may run',
     given: [
       ...cutOff,
-      hostSeen(1_000, 'b', '0-y-0', 0, 2),
-      leaseSeen(1_005, 'q', 'a', '0-x-0', 1, 3),
+      leaseSeen(905, 'q', 'a', '0-x-0', 1, 3),
       [
-        1_010,
+        910,
         {
           type: 'wantedChanged',
           wanted: new Map([
@@ -323,19 +341,15 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
           ]),
         },
       ],
-      tick(3_000),
+      ...besideOther,
+      tick(7_000),
     ],
-    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
     title: 'a plugin that nobody wants any more is not worth a session',
-    given: [
-      ...cutOff,
-      hostSeen(1_000, 'b', '0-y-0', 0, 2),
-      [1_010, { type: 'wantedChanged', wanted: new Map() }],
-      tick(3_000),
-    ],
-    then: [renewal(1, 1), { type: 'flush', plugin: 'p', epoch: 1 }],
+    given: [...cutOff, [910, { type: 'wantedChanged', wanted: new Map() }], ...besideOther, tick(7_000)],
+    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
     title: 'a plugin that is not wanted any more goes the same way',

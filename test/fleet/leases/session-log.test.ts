@@ -49,6 +49,7 @@ function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeav
     ...{ session: 's', revision: 1, n: 1, sent: new Map(), lastSent: validFrom },
     validFrom,
     withdrawnAt: null,
+    inVainSince: null,
     isGivenUp: false,
   }
   const held = new Map([['@a/p', { epoch: 1, revision: 1, phase, isLeaving, askedAt: 0 }]])
