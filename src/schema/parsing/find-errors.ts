@@ -58,16 +58,39 @@ export function* findErrors(
 
 /** What is seen without a look at any part. */
 function ofWhole(schema: TSchema, value: unknown): ProblemDetail[] {
-  const { required = [], maxItems = Number.POSITIVE_INFINITY } = schema as {
+  if (typeof value !== 'object' || value === null) return []
+  const {
+    type,
+    required = [],
+    properties = {},
+    maxItems = Number.POSITIVE_INFINITY,
+  } = schema as {
+    type?: string
     required?: string[]
+    properties?: Record<string, TSchema>
     maxItems?: number
   }
+  const found = Array.isArray(value) ? 'array' : 'object'
+  if (type !== undefined && type !== found) return [{ path: '', message: `must be ${type}` }]
   if (Array.isArray(value))
     return value.length > maxItems ? [{ path: '', message: `must not have more than ${maxItems} items` }] : []
-  if (typeof value !== 'object' || value === null) return []
-  return required
-    .filter((name) => !Object.hasOwn(value, name))
-    .map((name) => ({ path: `/${escapePointer(name)}`, message: 'is required' }))
+  const missing = required.filter((name) => !Object.hasOwn(value, name))
+  const unknown = isStrict(schema)
+    ? Object.keys(value).filter((name) => !Object.hasOwn(properties, name))
+    : []
+  return [
+    ...missing.map((name) => ({ path: `/${escapePointer(name)}`, message: 'is required' })),
+    ...unknown.map((name) => ({ path: `/${escapePointer(name)}`, message: 'is not known here' })),
+  ]
+}
+
+/** Whether an object may have no other members than those that are named. */
+function isStrict(schema: TSchema): boolean {
+  return (
+    'properties' in schema &&
+    !('patternProperties' in schema) &&
+    Reflect.get(schema, 'additionalProperties') === false
+  )
 }
 
 /** With all that is within, or more than `most`. */
@@ -83,7 +106,8 @@ function countValues(value: unknown, most: number): number {
 
 /** Members or items with a schema of their own; none of a schema that says more of the whole. */
 function partsOf(schema: TSchema, value: unknown): Part[] {
-  if (typeof value !== 'object' || value === null || 'additionalProperties' in schema) return []
+  if (typeof value !== 'object' || value === null) return []
+  if ('additionalProperties' in schema && !isStrict(schema)) return []
   if (Array.isArray(value)) {
     const { items, maxItems = Number.POSITIVE_INFINITY } = schema as { items?: TSchema; maxItems?: number }
     if (items === undefined || value.length > maxItems) return []
