@@ -1,5 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { connectBytesLimits } from '../broker-limits.ts'
+import { createAddressBytes } from './address-bytes.ts'
 
 interface Connecting {
   readonly conn: Pick<Duplex, 'destroyed' | 'once'>
@@ -25,16 +26,7 @@ export function createConnectBytes(
   limits = connectBytesLimits,
 ): ConnectBytes {
   const asked = new WeakMap<Connecting, number>()
-  const bytesOf = new Map<string, number>()
-  let allBytes = 0
-
-  function count(address: string, bytes: number): void {
-    allBytes += bytes
-    const ofAddress = (bytesOf.get(address) ?? 0) + bytes
-    if (ofAddress === 0) bytesOf.delete(address)
-    else bytesOf.set(address, ofAddress)
-  }
-
+  const kept = createAddressBytes(limits)
   return {
     ask(client, { clientId, will }) {
       asked.set(client, clientId.length + (will === undefined ? 0 : will.topic.length + will.payload.length))
@@ -42,12 +34,11 @@ export function createConnectBytes(
     take(client) {
       const bytes = asked.get(client) ?? 0
       const address = addressOf(client)
-      if (allBytes + bytes > limits.clients) return false
-      if ((bytesOf.get(address) ?? 0) + bytes > limits.address) return false
+      if (kept.refusalOf(address, bytes) !== undefined) return false
       // It may have gone meanwhile.
       if (client.conn.destroyed) return true
-      count(address, bytes)
-      client.conn.once('close', () => count(address, -bytes))
+      kept.add(address, bytes)
+      client.conn.once('close', () => kept.add(address, -bytes))
       return true
     },
   }

@@ -3,6 +3,7 @@ import { hidesDollar } from '../../base/topic-filter.ts'
 import type { StoredSubscription } from '../store/stored-packet.ts'
 import { bytesOfFilter, subscriptionBytesLimits, subscriptionsPerClientLimit } from '../broker-limits.ts'
 import { createTopicMatcher, type TopicMatcher } from '../topic-matcher.ts'
+import { createAddressBytes } from './address-bytes.ts'
 
 type Qos = StoredSubscription['qos']
 
@@ -42,15 +43,11 @@ export function createGrantedSubscriptions(
   limits = subscriptionBytesLimits,
 ): GrantedSubscriptions {
   const granted = new WeakMap<Subscriber, Held>()
-  const bytesOf = new Map<string, number>()
-  let allBytes = 0
+  const kept = createAddressBytes(limits)
 
   function count(held: Held, bytes: number): void {
     held.bytes += bytes
-    allBytes += bytes
-    const ofAddress = (bytesOf.get(held.address) ?? 0) + bytes
-    if (ofAddress === 0) bytesOf.delete(held.address)
-    else bytesOf.set(held.address, ofAddress)
+    kept.add(held.address, bytes)
   }
 
   function heldBy(client: Subscriber): Held {
@@ -67,9 +64,7 @@ export function createGrantedSubscriptions(
 
   function refusalOf({ filters, address }: Held, bytes: number): string | undefined {
     if (filters.size >= subscriptionsPerClientLimit) return 'the client has as many as it may'
-    if ((bytesOf.get(address) ?? 0) + bytes > limits.address)
-      return 'the clients at its address have as many as they may'
-    return allBytes + bytes > limits.clients ? 'all clients together have as many as they may' : undefined
+    return kept.refusalOf(address, bytes)
   }
 
   function add({ filters, qos }: Held, fresh: Granted): Held['qos'] {
