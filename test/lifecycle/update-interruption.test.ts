@@ -84,6 +84,17 @@ async function startUpdate(context: TestContext) {
   }
 }
 
+/** A host, and an installation there whose repository has been asked for a file, and does not answer. */
+async function startInstallation(context: TestContext) {
+  const server = await startServer(context, serve({}))
+  const hostFile = { repositories: [{ name: 'test', url: server.url }] }
+  const host = await startHostFor(context, { clock, hostFile })
+  const { asked, hungUp, held } = holdManifest(server, serve(tree('1.0.0')))
+  const installation = host.request('POST', '/api/plugins/install', { body: { fullId: '@test/clock' } })
+  await asked
+  return { host, installation, hungUp, held }
+}
+
 const facts = async (host: TestHost): Promise<string[]> =>
   (await host.request('GET', '/api/plugins/%40test%2Fclock/history')).body.events.map(
     ({ type }: { type: string }) => type,
@@ -240,15 +251,7 @@ test('a host stops at once while the repository does not answer an update', asyn
 })
 
 test('a plugin is removed at once while the repository does not answer its installation, which is refused', async (context) => {
-  const server = await startServer(context, serve({}))
-  const host = await startHostFor(context, {
-    clock,
-    hostFile: { repositories: [{ name: 'test', url: server.url }] },
-  })
-  const { asked, hungUp } = holdManifest(server, serve(tree('1.0.0')))
-  const body = { fullId: '@test/clock' }
-  const installation = host.request('POST', '/api/plugins/install', { body })
-  await asked
+  const { host, installation, hungUp } = await startInstallation(context)
   const removal = await host.request('DELETE', '/api/plugins/%40test%2Fclock')
   assert.deepEqual([removal.status, removal.body.code], [404, 'plugin_not_installed'])
   const refused = await installation
@@ -263,15 +266,7 @@ test('a plugin is removed at once while the repository does not answer its insta
 })
 
 test('what is asked of a plugin while the repository does not answer its installation is done when it is there', async (context) => {
-  const server = await startServer(context, serve({}))
-  const host = await startHostFor(context, {
-    clock,
-    hostFile: { repositories: [{ name: 'test', url: server.url }] },
-  })
-  const { asked, held } = holdManifest(server, serve(tree('1.0.0')))
-  const body = { fullId: '@test/clock' }
-  const installation = host.request('POST', '/api/plugins/install', { body })
-  await asked
+  const { host, installation, held } = await startInstallation(context)
   const off = host.request('POST', '/api/plugins/%40test%2Fclock/toggle', { body: { enabled: false } })
   const on = host.request('POST', '/api/plugins/%40test%2Fclock/toggle', { body: { enabled: true } })
   await host.request('GET', '/api/plugins')
