@@ -5,7 +5,7 @@ import type { Preemption } from './preemption.ts'
 import type { Traceback } from './traceback.ts'
 
 /** Instructions between two questions whether to go on: about a millisecond of Lua. */
-const instructionsPerCheck = 10_000
+export const usualInstructionsPerCheck = 10_000
 
 /** Milliseconds of the calls between two looks at the clock: with longer ones it is looked at more often. */
 const longCalls = 0.25
@@ -52,6 +52,7 @@ export function createInterrupt(
   onRaise: (L: LuaState) => Traceback,
   preemption: Preemption,
   monotonic: () => number,
+  instructionsPerCheck: number,
 ): Interrupt {
   let callsPerLook = mostCallsPerLook
   /** Milliseconds of the clock. */

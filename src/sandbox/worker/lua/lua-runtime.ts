@@ -7,7 +7,7 @@ import { createEntries } from './entries.ts'
 import { describeException, errorText, speechlessTable } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction, TaggedValue } from './engine/fengari-types.ts'
 import { createHostFunctions, type Execution } from './host-functions.ts'
-import { createInterrupt } from './interrupt.ts'
+import { createInterrupt, usualInstructionsPerCheck } from './interrupt.ts'
 import { toJson } from './json-values.ts'
 import { openLibraries } from './library/open-libraries.ts'
 import { createReferences } from './lua-reference.ts'
@@ -31,6 +31,8 @@ export interface LuaRuntimeOptions {
   monotonic?(): number
   /** Asked about every millisecond of Lua; a text stops the running entry with that message. */
   checkInterrupt?(): string | undefined
+  /** Instructions between two of those questions; tests set Lua aside wherever it is. */
+  instructionsPerCheck?: number
   /** Called now and then in long work on tables that nothing interrupts: it comes to an end, and is no hang. */
   working?(): void
   /** Asked as often: whether it is somebody else's turn, so that what can be set aside is. */
@@ -76,6 +78,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     (L) => takeTrace(L, 0),
     preemption,
     options.monotonic ?? options.now,
+    options.instructionsPerCheck ?? usualInstructionsPerCheck,
   )
   limitStrings(main, {
     limit: stringLimit,
