@@ -1,6 +1,6 @@
 // Writes the plugin list of a repository's `plugins.json` from the manifests in its folders, with the SHA-256 of
-// every file that a host fetches. What stands above the list (name, namespace, …) stays as it was written; a new
-// index takes both from the folder's name.
+// every file that a host fetches. What stands above the list (name, namespace, …) stays as it was written; what is
+// not there comes from the folder's name.
 //
 //   node scripts/index-repository.mjs [--check] [folder]      (folder: default `repository`)
 //
@@ -44,6 +44,7 @@ function sha256(path, why) {
 
 /** A short id or a full one, and a version, which a host fills up to three numbers. */
 const idPattern = /^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/
+const namespacePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
 const versionPattern = /^\s*v?\d+(\.\d+){0,2}([-+]\S*)?\s*$/
 
 function entryOf(path) {
@@ -87,8 +88,8 @@ function namesOf(list) {
     .map((name) => name.replace(/^(\.\/+)+/, ''))
 }
 
-/** What stands above the list of an index that is not there yet. */
-function newHead() {
+/** What stands above the list of an index that does not say it. */
+function headOfFolder() {
   const name = basename(resolve(folder))
   // As much of the name as a namespace may hold.
   const namespace = name
@@ -99,8 +100,16 @@ function newHead() {
   return { version: 1, name, namespace: namespace === '' ? 'mine' : namespace }
 }
 
-const present = existsSync(indexFile) ? readJson(indexFile) : newHead()
-const { plugins: listed, ...head } = present
+const present = existsSync(indexFile) ? readJson(indexFile) : {}
+if (typeof present !== 'object' || present === null || Array.isArray(present))
+  fail(`${indexFile} is no index: it must be an object with a list of plugins, or not be there yet`)
+const { plugins: listed, ...written } = present
+const head = { ...headOfFolder(), ...written }
+// No host takes an index with another one.
+if (!namespacePattern.test(head.namespace))
+  fail(
+    `${indexFile} has the namespace "${head.namespace}": small letters, digits, ".", "_" and "-" are possible`,
+  )
 const folders = readdirSync(folder, { withFileTypes: true })
   // A folder without a manifest is something else: version control, say.
   .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'plugin.json')))

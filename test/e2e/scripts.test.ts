@@ -112,6 +112,33 @@ test('a manifest without what every plugin has, or with what none can have, is n
   assert.deepEqual(await readdir(folder), ['lamp'])
 })
 
+test('what an index lacks above its list comes from the name of its folder, and what is no index stays as it is', async (t) => {
+  const folder = join(await temporaryDirectory(t), 'my-own')
+  await mkdir(join(folder, 'lamp'), { recursive: true })
+  await writeFile(join(folder, 'lamp', 'init.lua'), '')
+  await writeFile(
+    join(folder, 'lamp', 'plugin.json'),
+    JSON.stringify({ id: 'lamp', name: 'Lamp', version: '1.0.0' }),
+  )
+  const index = join(folder, 'plugins.json')
+  for (const [text, sentence] of [
+    ['[]', /^\S*plugins\.json is no index: .*\n$/],
+    ['null', /^\S*plugins\.json is no index: .*\n$/],
+    ['{ "namespace": "My Own" }', /^\S*plugins\.json has the namespace "My Own": small letters, .*\n$/],
+  ] as const) {
+    await writeFile(index, text)
+    const { status, stderr } = run('scripts/index-repository.mjs', folder)
+    assert.equal(status, 1)
+    assert.match(stderr, sentence)
+    assert.equal(await readFile(index, 'utf8'), text)
+  }
+  await writeFile(index, '{ "namespace": "own", "plugins": [{ "id": "lamp" }], "url": "x" }')
+  assert.deepEqual(run('scripts/index-repository.mjs', folder), { status: 0, stderr: '' })
+  const { plugins, ...head } = JSON.parse(await readFile(index, 'utf8'))
+  assert.deepEqual(head, { version: 1, name: 'my-own', namespace: 'own', url: 'x' })
+  assert.equal(plugins[0].version, '1.0.0')
+})
+
 test('an index has the hash of every file that a host fetches, however the manifest names them', async (t) => {
   const folder = await temporaryDirectory(t)
   await mkdir(join(folder, 'lamp', 'doc'), { recursive: true })
