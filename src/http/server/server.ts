@@ -2,9 +2,10 @@ import { createServer, type IncomingMessage, type RequestListener, ServerRespons
 import { createServer as createSecureServer } from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
-import { peerOf } from '../../base/network/client-address.ts'
+import { clientNetwork, peerOf } from '../../base/network/client-address.ts'
 import { shortageOfFiles } from '../../base/network/open-files.ts'
 import { messageOf, Problem, problemDocument, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
@@ -56,6 +57,14 @@ export interface ServerSettings {
   limits?: ConnectionLimits
 }
 
+/** One of the connections that are counted. */
+interface Place {
+  /** Stops counting it. */
+  leave(): void
+  /** Of the other side. */
+  network: string
+}
+
 export interface Server {
   /** Port that is listened at; 0 before the start. */
   readonly port: number
@@ -68,15 +77,15 @@ export interface Server {
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
   const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
-  // Requests that are not answered yet, by connection; those without any in the order in which they came to have none.
-  // Connections that were upgraded belong to somebody else.
+  // Requests that are not answered yet, by connection: in the order in which the first of them began, or the last of them was
+  // answered where there is none. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, PipelinedRequests>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
     makeRoom,
   )
-  // How to stop counting a connection, by the address of the other side.
-  const places = new Map<string, () => void>()
+  // By the address and the port of the other side.
+  const places = new Map<string, Place>()
   let closing: Promise<void> | undefined
   let allGone: (() => void) | undefined
 
@@ -112,7 +121,7 @@ export function createHttpServer(settings: ServerSettings): Server {
     const shortage = shortageOfFiles(socket)
     if (shortage !== undefined) short?.(shortage)
     const peer = peerOf(socket)
-    places.set(peer, taken.add(socket, socket))
+    places.set(peer, { leave: taken.add(socket, socket), network: clientNetwork(socket.remoteAddress ?? '') })
     if (tls !== undefined) handshakes.set(peer, socket)
     socket.on('close', () => {
       handshakes.delete(peer)
@@ -129,10 +138,10 @@ export function createHttpServer(settings: ServerSettings): Server {
     // Whoever leaves the host out does not speak HTTP/1.1: it is answered (400), and once.
     if (closing !== undefined || request.headers.host === undefined) response.shouldKeepAlive = false
     const requests = connections.get(socket)
+    if (requests?.answers.size === 0) moveToEnd(socket, requests)
     requests?.add(response, () => {
-      if (requests.answers.size > 0) return
-      if (closing !== undefined) socket.destroySoon()
-      else if (connections.delete(socket)) connections.set(socket, requests)
+      if (closing !== undefined && requests.answers.size === 0) socket.destroySoon()
+      else moveToEnd(socket, requests)
     })
   })
   server.on('upgrade', (request, socket, head) => {
@@ -140,7 +149,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       answerWithoutUpgrade(request)
       return
     }
-    places.get(peerOf(request.socket))?.()
+    places.get(peerOf(request.socket))?.leave()
     release(request.socket)
     upgrade(request, socket, head)
   })
@@ -171,9 +180,14 @@ export function createHttpServer(settings: ServerSettings): Server {
     if (isOfBody) first.req.socket.destroySoon()
   })
 
+  function moveToEnd(socket: Socket, requests: PipelinedRequests): void {
+    if (connections.delete(socket)) connections.set(socket, requests)
+  }
+
   /**
    * A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes, else the one that has been
-   * agreeing on its encryption for the longest, else the one that has been sending a body for the longest.
+   * agreeing on its encryption for the longest, else the one that has been sending a body for the longest, of the network that
+   * sends most of them: whoever sends many takes no place from who sends one.
    */
   function makeRoom(): void {
     for (const [socket, { answers }] of connections) {
@@ -182,19 +196,23 @@ export function createHttpServer(settings: ServerSettings): Server {
     for (const socket of handshakes.values()) {
       if (evict(socket)) return
     }
+    const sending = new Map<string, Socket[]>()
     for (const [socket, { answers }] of connections) {
       const [first] = answers
-      if (first?.req.complete === false && evict(socket)) return
+      const place = first?.req.complete === false ? places.get(peerOf(socket)) : undefined
+      if (place !== undefined) getOrInsert(sending, place.network, () => []).push(socket)
     }
+    const [oldest] = [...sending.values()].reduce((most, own) => (own.length > most.length ? own : most), [])
+    if (oldest !== undefined) evict(oldest)
   }
 
   /** False: it is not counted any more. */
   function evict(socket: Socket): boolean {
     const peer = peerOf(socket)
-    const leave = places.get(peer)
-    if (leave === undefined) return false
+    const place = places.get(peer)
+    if (place === undefined) return false
     places.delete(peer)
-    leave()
+    place.leave()
     socket.destroy()
     return true
   }

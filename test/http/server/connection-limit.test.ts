@@ -35,8 +35,12 @@ async function start(context: TestContext, limits: ConnectionLimits) {
   await server.start()
 
   /** A connection, and what it is answered first; empty when it is refused. */
-  async function ask(headers = '', path = '/'): Promise<{ socket: Socket; answer: string }> {
-    const socket = connect(server.port, '127.0.0.1')
+  async function ask(
+    headers = '',
+    path = '/',
+    localAddress = '127.0.0.1',
+  ): Promise<{ socket: Socket; answer: string }> {
+    const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
     context.after(() => void socket.destroy())
     socket.on('error', () => undefined)
     await once(socket, 'connect')
@@ -48,6 +52,11 @@ async function start(context: TestContext, limits: ConnectionLimits) {
     return { socket, answer: await said }
   }
   return { ask, atWork: () => ask('', '/at-work'), refusals }
+}
+
+/** Which of them is closed first, by its place in the list. */
+function firstGone(...clients: { socket: Socket }[]): Promise<number> {
+  return Promise.race(clients.map(({ socket }, index) => once(socket, 'close').then(() => index)))
 }
 
 const ok = 'HTTP/1.1 200 OK'
@@ -87,6 +96,28 @@ test('when all places are at work, who has been sending a body for the longest t
   assert.equal((await ask()).answer, ok)
   await gone
   assert.deepEqual([answering.socket.destroyed, second.socket.destroyed, refusals], [false, false, []])
+})
+
+test('a connection that was there before, and whose body came later, does not make room for it', async (context) => {
+  const { ask, refusals } = await start(context, { connections: 2, connectionsPerAddress: any })
+  const known = await ask()
+  const sending = 'Content-Length: 5\r\n'
+  const slow = await ask(sending, '/at-work')
+  known.socket.write(`GET /at-work HTTP/1.1\r\nHost: x\r\n${sending}\r\n`)
+  await once(known.socket, 'data')
+  const gone = firstGone(known, slow)
+  assert.equal((await ask()).answer, ok)
+  assert.deepEqual([await gone, known.socket.destroyed, refusals], [1, false, []])
+})
+
+test('an address with many half bodies makes room before one that began earlier, and sends one', async (context) => {
+  const { ask, refusals } = await start(context, { connections: 3, connectionsPerAddress: any })
+  const sending = 'Content-Length: 5\r\n'
+  const single = await ask(sending, '/at-work', '127.0.0.2')
+  const [first, second] = [await ask(sending, '/at-work'), await ask(sending, '/at-work')]
+  const gone = firstGone(single, first, second)
+  assert.equal((await ask()).answer, ok)
+  assert.deepEqual([await gone, single.socket.destroyed, refusals], [1, false, []])
 })
 
 test('nobody makes room for an address that has as many connections as it may', async (context) => {
