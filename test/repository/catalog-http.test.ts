@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { inTurns } from '../../src/base/time/in-turns.ts'
 import { indexSteps } from '../../src/repository/index/index-file.ts'
 import type { Network } from '../../src/repository/sources/http-get.ts'
@@ -269,6 +270,18 @@ const badIndexes: Record<string, { handle: Handler; sentence: RegExp }> = {
     handle: ({ socket }) =>
       void socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n'),
     sentence: /goes over to another protocol/,
+  },
+  'an encoding that nobody asked for': {
+    handle: (_, response) => void response.writeHead(200, { 'content-encoding': 'zstd' }).end('{}'),
+    sentence:
+      /sends plugins\.json with the Content-Encoding "zstd", which was not asked for; set the server to send/,
+  },
+  'one encoding in another': {
+    handle: (_, response) => {
+      response.writeHead(200, { 'content-encoding': 'gzip, GZIP' })
+      response.end(gzipSync(gzipSync('{}')))
+    },
+    sentence: /with the Content-Encoding "gzip, gzip", which was not asked for/,
   },
   'a redirect to nowhere': {
     handle: (_, response) => void response.writeHead(302, { location: 'http://' }).end(),

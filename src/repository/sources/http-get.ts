@@ -34,8 +34,10 @@ export interface GetOptions {
 export interface Response {
   status: number
   headers: Readonly<Record<string, string | undefined>>
-  /** Decoded. Has to be read or destroyed. */
+  /** Decoded, unless `unknownEncoding` says otherwise. Has to be read or destroyed. */
   body: Readable
+  /** How it is encoded, where that is nothing that was asked for. */
+  unknownEncoding: string | undefined
   /** Whether who answered is on the internet. */
   public: boolean
 }
@@ -98,7 +100,7 @@ export function createHttpGet({ lookup, isPublic }: Network): HttpGet {
         resolve({
           status: response.statusCode ?? 0,
           headers: plainHeaders(response),
-          body: decoded(response),
+          ...decoded(response),
           public: isPublic(response.socket.remoteAddress ?? ''),
         })
       })
@@ -114,11 +116,13 @@ function plainHeaders({ headers }: IncomingMessage): Response['headers'] {
   )
 }
 
-function decoded(response: IncomingMessage): Readable {
-  const encoding = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
+function decoded(response: IncomingMessage): Pick<Response, 'body' | 'unknownEncoding'> {
+  const given = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
+  const encoding = given === '' ? 'identity' : given
   const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
-  if (create === undefined) return response
+  if (create === undefined)
+    return { body: response, unknownEncoding: encoding === 'identity' ? undefined : encoding }
   const decoder = create()
   pipeline(response, decoder, () => undefined)
-  return decoder
+  return { body: decoder, unknownEncoding: undefined }
 }

@@ -1,4 +1,5 @@
 import { basicAuthorization } from '../../base/network/basic-authorization.ts'
+import { quoted } from '../../base/text/cut-text.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { indexFile, signatureFile } from '../../schema/manifest/repository-index.ts'
 import { isContainedPath } from './contained-file.ts'
@@ -62,6 +63,10 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
         if (response.status !== 200) {
           response.body.destroy()
           return { status: response.status, bytes: new Uint8Array(), headers: response.headers }
+        }
+        if (response.unknownEncoding !== undefined) {
+          response.body.destroy()
+          throw unknownEncoding(path, response.unknownEncoding)
         }
         return { status: 200, bytes: await readBody(response, path, limit), headers: response.headers }
       })
@@ -174,6 +179,12 @@ function unvouched(path: string, next: URL): SourceError {
       ? 'give the address that it leads to'
       : `the index has no sha256 of that file, so nobody vouches for what comes from there; tell its maintainer: "lupine sign" fills it in`
   return new SourceError(`it redirects ${path} to another server, ${next.origin}; ${advice}`)
+}
+
+function unknownEncoding(path: string, encoding: string): SourceError {
+  return new SourceError(
+    `it sends ${path} with the Content-Encoding ${quoted(encoding)}, which was not asked for; set the server to send its files as they are, or with one of gzip, deflate and br`,
+  )
 }
 
 function intoLocalNetwork({ host }: URL, redirected: boolean): SourceError {

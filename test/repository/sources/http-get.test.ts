@@ -33,3 +33,24 @@ test('a file without a length is no file when its connection breaks off instead 
     { code: 'ECONNRESET' },
   )
 })
+
+test('a server may say that it sends a file as it is, or say nothing of it', async (context) => {
+  const server = createServer((socket) =>
+    socket.once('data', (request) => {
+      const [, encoding = ''] = /^GET \/(\S*)/.exec(request.toString()) ?? []
+      socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\n\r\nwhole`)
+    }),
+  )
+  const port = await listen(server)
+  context.after(() => server.close())
+  const get = createHttpGet(systemNetwork)
+  for (const encoding of ['', 'Identity']) {
+    const { body, unknownEncoding } = await get(new URL(`http://127.0.0.1:${port}/${encoding}`), {
+      headers: {},
+      signal: new AbortController().signal,
+      refuse: () => undefined,
+    })
+    assert.equal(unknownEncoding, undefined)
+    assert.equal((await body.toArray()).join(''), 'whole')
+  }
+})
