@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { closeSync, openSync, rmSync } from 'node:fs'
-import { readdir, writeFile } from 'node:fs/promises'
+import { closeSync, fstatSync, openSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { flockProgram, type KernelLock, nativeLock } from '../../src/journal/lock/kernel-lock.ts'
@@ -86,6 +86,21 @@ test('the lock of a file that a start which failed takes away just then counts f
   assert.equal(await lockDirectory(directory, [native]), undefined)
   await lock.release({ withFile: true })
   assert.deepEqual(await readdir(directory), [])
+})
+
+test('a lock file that cannot be looked at any more is not kept open', async (context) => {
+  const parent = await temporaryDirectory(context)
+  const directory = join(parent, 'data')
+  await mkdir(directory)
+  let ours: number | undefined
+  const late: KernelLock = (fileDescriptor) => {
+    ours = fileDescriptor
+    renameSync(directory, join(parent, 'elsewhere'))
+    writeFileSync(directory, '')
+    return 'taken'
+  }
+  await assert.rejects(lockDirectory(directory, [late]), { code: 'ENOTDIR' })
+  assert.throws(() => fstatSync(ours ?? -1), { code: 'EBADF' })
 })
 
 test('the lock of a file that was taken away counts for nothing where another host has made one in its place', async (context) => {

@@ -47,14 +47,17 @@ export async function lockDirectory(
   return remove === undefined ? undefined : { release: remove }
 }
 
-/** Whether it is still the file of that name. Nobody's has its number while it is open. */
+/** Whether it is still the file of that name. Nobody's has its number while it is open; it is closed where nobody can tell. */
 async function isAt(path: string, handle: FileHandle): Promise<boolean> {
-  const own = await handle.stat({ bigint: true })
-  const found = await stat(path, { bigint: true }).catch((error: unknown) => {
-    if (systemErrorCode(error) === 'ENOENT') return undefined
+  try {
+    const own = await handle.stat({ bigint: true })
+    const found = await stat(path, { bigint: true })
+    return found.ino === own.ino && found.dev === own.dev
+  } catch (error) {
+    if (systemErrorCode(error) === 'ENOENT') return false
+    await handle.close()
     throw error
-  })
-  return found?.ino === own.ino && found.dev === own.dev
+  }
 }
 
 /** What the system says of one file; all else is about the disk. */
