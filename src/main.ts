@@ -41,6 +41,10 @@ const { version: hostVersion } = JSON.parse(readFileSync(join(programDirectory, 
 
 const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
+const signals = ['SIGINT', 'SIGTERM'] as const
+/** As shells count: 128 and the number of the signal. */
+const codesOfSignals = { SIGINT: 130, SIGTERM: 143 } as const
+
 function fail(message: string, code: number): never {
   process.stderr.write(`lupine: ${message}\n`)
   process.exit(code)
@@ -69,7 +73,7 @@ async function start(settings: Settings): Promise<void> {
     interrupt.abort()
     if (life.host !== undefined) void end(life.host)
   }
-  for (const signal of ['SIGTERM', 'SIGINT'] as const)
+  for (const signal of signals)
     process.on(signal, () => {
       if (life.stopping) process.exit(exitCode.failed)
       stop(signal)
@@ -162,6 +166,19 @@ function say(text: string, rest = '.'): void {
   process.stdout.write(text)
 }
 
+/** A command that is ended half-way leaves half a file: it comes to its end first, unless it is told twice. */
+function finishBeforeSignals(): void {
+  const finishFirst = (signal: 'SIGINT' | 'SIGTERM'): void => {
+    // The next one does what it does to any program: a disk that does not answer keeps an exit waiting.
+    for (const name of signals) process.off(name, finishFirst)
+    process.exitCode = codesOfSignals[signal]
+    process.stderr.write(
+      `lupine: ${signal}: what has begun is finished first, so that no file is left half written; a second signal ends it at once.\n`,
+    )
+  }
+  for (const signal of signals) process.on(signal, finishFirst)
+}
+
 /** Writes what a command answers. What stops it is one line, too. */
 async function tell(answer: () => Promise<string>, wordsFor = messageOf): Promise<void> {
   try {
@@ -251,6 +268,7 @@ try {
   const isPublishing = line.command === 'keygen' || line.command === 'sign'
   // Whatever the host writes is its owner's alone; what is published is for others to read.
   if (!isPublishing) process.umask(0o077)
+  if (line.command !== 'start' && !('membership' in line)) finishBeforeSignals()
   if (line.command === 'help') say(`${helpText()}\n`)
   else if (line.command === 'version') say(`${hostVersion}\n`)
   else if (isPublishing) await tell(() => runPublishingCommand(line))
