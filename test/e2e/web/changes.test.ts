@@ -307,6 +307,7 @@ test('a login that has run out is asked for again, and nothing typed is lost', o
   await page.getByText('Disconnected, trying again…').waitFor()
   await page.context().clearCookies()
   proxy.pass()
+  await page.getByRole('status').getByText('Log in to connect', { exact: true }).waitFor()
   await logIn(page)
   assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
   await page.getByText('Saving stores the settings and reloads Lamp.').waitFor()

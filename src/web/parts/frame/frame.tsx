@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { needsToken } from '../../base/api.ts'
 import { place } from '../../base/router.ts'
 import { connection } from '../../base/stream.ts'
 import { nextTheme, theme } from '../../base/theme.ts'
@@ -48,8 +49,9 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <span class="mark" aria-hidden="true" />
           Lupine
         </Link>
-        <p class={`connection ${connection.value}`} role="status">
-          {connectionWords[connection.value]}
+        <p class={`connection ${needsToken.value ? 'disconnected' : connection.value}`} role="status">
+          {/* Nothing is tried again until somebody does. */}
+          {needsToken.value ? 'Log in to connect' : connectionWords[connection.value]}
         </p>
         <button type="button" class="quiet" onClick={nextTheme}>
           <Icon name="theme" />
