@@ -97,6 +97,8 @@ const messages: [exposure: Exposure, feature: string, text: string, value: Json]
   [exposed('date'), 'value', '2026-05-01', '2026-05-01'],
   [exposed('notify'), 'message', 'Hello', 'Hello'],
   [exposed('climate', { presets: ['eco'] }), 'preset_mode', 'party', invalid],
+  [exposed('climate', { presets: ['eco'] }), 'preset_mode', 'none', 'none'],
+  [exposed('climate', { fanModes: ['low'] }), 'fan_mode', 'none', invalid],
   [exposed('climate', { max: 30 }), 'target_temperature_high', '31', invalid],
   [exposed('image'), 'url', 'http://x/', unknown],
   [exposed('sensor'), 'value', '1', unknown],
