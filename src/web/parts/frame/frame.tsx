@@ -58,7 +58,7 @@ export function Frame({ children }: { children: ComponentChildren }) {
           <span class="narrow-hidden">Theme: {themeWords[theme.value]}</span>
           <span class="hidden">. Change the theme</span>
         </button>
-        {canLogOut.value ? (
+        {canLogOut.value && !needsToken.value ? (
           <button type="button" class="quiet" onClick={() => void logOut()}>
             <Icon name="leave" />
             <span class="narrow-hidden">Log out</span>
