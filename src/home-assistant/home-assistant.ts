@@ -18,7 +18,7 @@ import {
   readPublished,
 } from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
-import { byAge, isAlike } from './same-ids.ts'
+import { byAge, createIsAlike } from './same-ids.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -62,7 +62,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
   const published = createPublishedDevices({
     dropped: (topic) => foreignDevices.tellDropped(topic),
-    isAlike,
+    isAlike: createIsAlike(),
     precedes(...ids) {
       const [one, other] = ids.map(installed)
       return one !== undefined && (other === undefined || byAge(one, other) < 0)

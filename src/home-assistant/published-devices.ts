@@ -1,3 +1,4 @@
+import { getOrInsert } from '../base/get-or-insert.ts'
 import type { DeviceAddress, Discovery } from './discovery-payload.ts'
 import { readDevice } from './read-device.ts'
 
@@ -76,6 +77,8 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
   const published = new Map<string, PublishedDevice>()
   /** The keys of those, by topic. */
   const keyOfTopic = new Map<string, string>()
+  /** And by plugin. */
+  const keysOfPlugin = new Map<string, Set<string>>()
   /** What other hosts of the fleet have published, by topic: whoever takes a plugin over goes on from there. */
   const foreign = new Map<string, ForeignDevice>()
   let foreignBytes = 0
@@ -116,14 +119,25 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
     forget(key)
     published.set(key, entry)
     keyOfTopic.set(entry.topic, key)
+    getOrInsert(keysOfPlugin, entry.plugin, () => new Set()).add(key)
     claim(entry)
   }
 
   function forget(key: string): void {
     const entry = published.get(key)
-    if (entry !== undefined && keyOfTopic.get(entry.topic) === key) keyOfTopic.delete(entry.topic)
+    if (entry === undefined) return
+    if (keyOfTopic.get(entry.topic) === key) keyOfTopic.delete(entry.topic)
+    const keys = keysOfPlugin.get(entry.plugin)
+    if (keys?.delete(key) === true && keys.size === 0) keysOfPlugin.delete(entry.plugin)
     published.delete(key)
     release(entry)
+  }
+
+  function ofPlugin(plugin: string): [key: string, entry: PublishedDevice][] {
+    return [...(keysOfPlugin.get(plugin) ?? [])].flatMap((key) => {
+      const entry = published.get(key)
+      return entry === undefined ? [] : [[key, entry]]
+    })
   }
 
   function keepForeign(entry: ForeignDevice): void {
@@ -131,12 +145,13 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
     foreign.set(entry.topic, entry)
     foreignBytes += sizeOf(entry)
     claim(entry)
-    if (entry.isUnread === true && [...ownPlugins()].some((own) => isAlike(own, entry.plugin))) read(entry)
+    if (entry.isUnread === true && isLikeOwn(entry.plugin)) read(entry)
     while (foreign.size > foreignLimit || foreignBytes > foreignBytesLimit) dropOldest()
   }
 
-  function ownPlugins(): Set<string> {
-    return new Set([...published.values()].map(({ plugin }) => plugin))
+  function isLikeOwn(plugin: string): boolean {
+    for (const own of keysOfPlugin.keys()) if (isAlike(own, plugin)) return true
+    return false
   }
 
   function read(entry: ForeignDevice): void {
@@ -169,7 +184,7 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
     keep,
     forget,
     all: () => published.values(),
-    ofPlugin: (plugin) => [...published].filter(([, entry]) => entry.plugin === plugin),
+    ofPlugin,
     keepForeign,
     readAlike(plugin) {
       for (const entry of foreign.values())
@@ -192,8 +207,7 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
     },
     handOver(plugin) {
       taken.delete(plugin)
-      for (const [key, entry] of published) {
-        if (entry.plugin !== plugin) continue
+      for (const [key, entry] of ofPlugin(plugin)) {
         forget(key)
         const { device, topic, text, uniqueIds } = entry
         keepForeign({ plugin, device, topic, uniqueIds, bytes: text.length, read: () => entry })

@@ -7,11 +7,11 @@ import {
 } from '../../src/home-assistant/published-devices.ts'
 
 /** What others have announced, as a plugin could that publishes on ever new topics. */
-function announced(bytes: number) {
+function announced(bytes: number, isAlike: (plugin: string, other: string) => boolean = () => false) {
   const dropped: string[] = []
   const published = createPublishedDevices({
     dropped: (topic) => void dropped.push(topic),
-    isAlike: () => false,
+    isAlike,
     precedes: () => false,
     lost: () => undefined,
   })
@@ -54,4 +54,29 @@ test('Whoever takes a plugin over after that is told once that it has to be read
   announce('e')
   published.handOver('@acme/attic')
   assert.equal(published.takeOver('@acme/attic'), true)
+})
+
+test('What another host announces is read where a plugin of this host is written alike, while that one has a device', () => {
+  const { published } = announced(0, (plugin, other) => plugin === '@acme/hall' && other === '@acme/lamp')
+  const own = { platforms: new Map(), uniqueIds: new Map(), text: '{}' }
+  let reads = 0
+  const read = (): undefined => void (reads += 1)
+  const announce = (): void =>
+    published.keepForeign({
+      ...{ plugin: '@acme/lamp', device: undefined, topic: 'lamp', bytes: 2 },
+      ...{ isUnread: true, read },
+    })
+  for (const device of ['one', 'two'])
+    published.keep({ ...own, plugin: '@acme/hall', device, topic: `hall/${device}` })
+  assert.deepEqual(
+    published.ofPlugin('@acme/hall').map(([key]) => key),
+    ['@acme/hall/one', '@acme/hall/two'],
+  )
+  announce()
+  published.forget('@acme/hall/one')
+  announce()
+  assert.equal(reads, 2)
+  published.forget('@acme/hall/two')
+  announce()
+  assert.deepEqual([reads, published.ofPlugin('@acme/hall')], [2, []])
 })
