@@ -19,6 +19,7 @@ import {
 } from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
 import { byAge, createIsAlike } from './same-ids.ts'
+import { createSharedTopics } from './shared-topics.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -63,15 +64,20 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const published = createPublishedDevices({
     dropped: (topic) => foreignDevices.tellDropped(topic),
     isAlike: createIsAlike(),
-    precedes(...ids) {
-      const [one, other] = ids.map(installed)
-      return one !== undefined && (other === undefined || byAge(one, other) < 0)
-    },
+    precedes,
     lost: schedule,
   })
+  const sharedTopics = createSharedTopics({
+    published,
+    precedes,
+    topicOf({ plugin, device }) {
+      const found = installed(plugin)
+      return found && discoveryTopic(prefix, hostId, found, device)
+    },
+    released: schedule,
+    logger,
+  })
   const waiting = new Set<string>()
-  /** Plugins with a device that is not shown, by the topic that another one has. */
-  const leftOut = new Map<string, Set<string>>()
   const subscriptions: BusSubscription[] = []
   const cleanUps: (() => void)[] = []
   const births = createBirths(clock, () => void republish())
@@ -92,30 +98,19 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     return lifecycle.status(id) === undefined ? undefined : lifecycle.get(id)
   }
 
+  function precedes(...ids: [plugin: string, other: string]): boolean {
+    const [one, other] = ids.map(installed)
+    return one !== undefined && (other === undefined || byAge(one, other) < 0)
+  }
+
   /** All that a plugin has, but for `kept`. */
   function clear(id: string, kept: ReadonlySet<string> = new Set()): void {
     for (const [key, { topic }] of published.ofPlugin(id)) {
       if (kept.has(key)) continue
       published.forget(key)
       publish(topic, '')
-      for (const plugin of leftOut.get(topic) ?? []) schedule(plugin)
-      leftOut.delete(topic)
+      sharedTopics.release(topic)
     }
-  }
-
-  /** Two devices may have one topic: Home Assistant does not take every character that an id may have. */
-  function isTaken(topic: string, key: string, plugin: string): boolean {
-    const other = published.keyAt(topic)
-    if (other === undefined || other === key) return false
-    const others = getOrInsert(leftOut, topic, () => new Set())
-    if (others.has(plugin)) return true
-    others.add(plugin)
-    logger.warn('Home Assistant cannot tell two plugins apart; the second one is not shown', {
-      plugin: key,
-      other,
-      topic,
-    })
-    return true
   }
 
   function show(plugin: Plugin): void {
@@ -141,7 +136,10 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   ): Pick<PublishedDevice, 'topic' | 'text'>[] {
     const key = keyOf({ plugin: plugin.id, device })
     const topic = discoveryTopic(prefix, hostId, plugin, device)
-    if (isTaken(topic, key, plugin.id)) return []
+    if (sharedTopics.isTaken(topic, key, plugin.id)) {
+      published.forget(key)
+      return []
+    }
     const present = published.get(key)
     const sources = sourcesOf(plugin, exposures, bridged)
     // Of hundreds of devices mostly one has changed.
@@ -159,7 +157,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
         leftOut: discovery.leftOut,
       })
     const text = JSON.stringify(discovery.payload)
-    if (present?.text === text) {
+    if (present?.text === text && present.isOverwritten !== true) {
       present.sources = sources
       return []
     }
@@ -258,6 +256,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
    */
   function onPublished(topic: string, payload: Uint8Array, before: ForeignDevice | undefined): void {
     const address = readDeviceAddress(payload, hostId)
+    if (address === undefined) sharedTopics.release(topic)
     if (address === undefined || speaksFor(address.plugin)) return
     // Of its own, and not of all that came in the same packet.
     const bytes = new Uint8Array(payload)

@@ -10,6 +10,8 @@ export interface PublishedDevice extends DeviceAddress {
   uniqueIds: Discovery['uniqueIds']
   /** What it was made of; undefined for what was found retained. */
   sources?: readonly unknown[]
+  /** Something else stands there now. */
+  isOverwritten?: boolean
 }
 
 /** One that another host of the fleet has published. */
@@ -44,7 +46,10 @@ export interface PublishedDevices {
   all(): Iterable<PublishedDevice>
   /** As they are now, by key. */
   ofPlugin(plugin: string): [key: string, entry: PublishedDevice][]
+  /** What stands now where this host has announced something else, which is to be looked at anew, is kept as well. */
   keepForeign(entry: ForeignDevice): void
+  /** What another host has published on this topic. */
+  foreignAt(topic: string): ForeignDevice | undefined
   /** Reads what others have published of plugins whose ids may be written like those of this one. */
   readAlike(plugin: string): void
   /** Answers what was known of it. */
@@ -67,7 +72,7 @@ export interface PublishedDevicesSettings {
   isAlike(plugin: string, other: string): boolean
   /** Whether the first of two plugins keeps an id that hosts have given to both at once. Every host says the same. */
   precedes(plugin: string, other: string): boolean
-  /** An id that this host has given to the plugin is another one's: it is to be announced anew. */
+  /** An id that this host has given to the plugin is another one's, or a topic: it is to be announced anew. */
   lost(plugin: string): void
 }
 
@@ -141,6 +146,12 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
   }
 
   function keepForeign(entry: ForeignDevice): void {
+    const own = published.get(keyOfTopic.get(entry.topic) ?? '')
+    if (own !== undefined && own.plugin !== entry.plugin && !foreign.has(entry.topic)) {
+      own.isOverwritten = true
+      delete own.sources
+      lost(own.plugin)
+    }
     forgetForeign(entry.topic)
     foreign.set(entry.topic, entry)
     foreignBytes += sizeOf(entry)
@@ -191,6 +202,7 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
         if (entry.isUnread === true && isAlike(plugin, entry.plugin)) read(entry)
     },
     forgetForeign,
+    foreignAt: (topic) => foreign.get(topic),
     foreigners: () => [...foreign.values()],
     takeOver(plugin) {
       for (const [topic, entry] of foreign) {

@@ -556,6 +556,84 @@ test('Of two hosts of a fleet that give an id at once, that of the plugin which 
   }
 })
 
+for (const [title, elderFirst] of [
+  ['first', true],
+  ['last', false],
+] as const) {
+  test(`Of two hosts of a fleet that would announce on one topic the plugin that was installed first has it, announced ${title}, and its end leaves it to the other`, async (t) => {
+    const bus = await startBus(t)
+    const [elder, younger] = ['@acme/lamp.a', '@acme/lamp_a']
+    assert.ok(elder !== undefined && younger !== undefined)
+    const plugin = (id: string, day: number, key: string): FakePlugin => ({
+      ...exposing({ [key]: sensor }),
+      plugin: pluginNamed(id, { installedAt: `2026-01-0${day}T00:00:00.000Z` }),
+    })
+    const plugins = { [elder]: plugin(elder, 1, 'a'), [younger]: plugin(younger, 2, 'b') }
+    const host = (own: string) =>
+      stage(t, plugins, bus, {
+        responsibility: { owns: (id) => id === own, isCoordinator: () => false },
+      })
+    const hosts = [await host(elder), await host(younger)] as const
+    const [ofElder, ofYounger] = hosts
+    const [first] = elderFirst ? hosts : [ofYounger]
+    await first.homeAssistant.start()
+    await first.published()
+    for (const { homeAssistant } of hosts) await homeAssistant.start()
+    /** What stands at last, once each host has heard what the other says of it. */
+    async function last(): Promise<unknown> {
+      let all: [string, string][] = []
+      for (let round = 0; round < 4; round += 1)
+        for (const { published } of hosts) {
+          all = await published()
+          await Promise.resolve()
+        }
+      return all.at(-1)
+    }
+    const at = 'homeassistant/device/home_acme_lamp_a/config'
+    assert.deepEqual(await last(), [at, 'a:sensor'])
+    assert.deepEqual(
+      ofYounger.logger.lines.map(({ message, fields }) => [message, fields]),
+      [
+        [
+          'Home Assistant cannot tell two plugins apart; the second one is not shown',
+          { plugin: younger, other: elder, topic: at },
+        ],
+      ],
+    )
+    assert.deepEqual(ofElder.logger.lines, [])
+    ofYounger.become(younger, 'failed')
+    assert.deepEqual(await last(), [at, 'a:sensor'], 'its own end takes nothing from the other')
+    ofYounger.become(younger, 'running', { b: sensor })
+    assert.deepEqual(await last(), [at, 'a:sensor'])
+    ofElder.become(elder, 'failed')
+    assert.deepEqual(await last(), [at, 'b:sensor'])
+    ofElder.become(elder, 'running', { a: sensor })
+    assert.deepEqual(await last(), [at, 'a:sensor'])
+  })
+}
+
+test('What somebody says of another plugin on the topic of this one takes nothing from it', async (t) => {
+  const bus = await startBus(t)
+  const other = '@acme/older'
+  const installedAt = '2026-01-01T00:00:00.000Z'
+  const plugins = {
+    [lamp]: exposing({ a: sensor }),
+    [other]: { ...exposing({}), plugin: pluginNamed(other, { installedAt }) },
+  }
+  const { homeAssistant, published, logger } = await stage(t, plugins, bus, {
+    responsibility: { owns: (id) => id === lamp, isCoordinator: () => false },
+  })
+  const claim = JSON.stringify({ dev: { ids: [`lupine_home_${other}`] }, cmps: {} })
+  await bus.publish(topic, claim, { retain: true })
+  await homeAssistant.start()
+  assert.deepEqual((await published()).at(-1), [topic, 'a:sensor'])
+  await bus.publish(topic, claim, { retain: true })
+  await published()
+  await Promise.resolve()
+  assert.deepEqual((await published()).at(-1), [topic, 'a:sensor'])
+  assert.deepEqual(logger.lines, [])
+})
+
 test('What another host announced a moment ago is read before an id is given that is written like its own', async (t) => {
   const { host, other, ofOther } = await twoHosts(t, '@acme/lamp_hall')
   const here = await host(other)
