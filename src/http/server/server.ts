@@ -57,11 +57,9 @@ export interface ServerSettings {
   limits?: ConnectionLimits
 }
 
-/** One of the connections that are counted. */
-interface Place {
-  /** Stops counting it. */
-  leave(): void
-  /** Of the other side. */
+/** One connection, with what came by it. */
+interface Client extends PipelinedRequests {
+  /** Where it comes from: an address, or what one machine may have of them. */
   network: string
 }
 
@@ -79,13 +77,13 @@ export function createHttpServer(settings: ServerSettings): Server {
   const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
   // Requests that are not answered yet, by connection: in the order in which the first of them began, or the last of them was
   // answered where there is none. Connections that were upgraded belong to somebody else.
-  const connections = new Map<Socket, PipelinedRequests>()
+  const connections = new Map<Socket, Client>()
   const taken = createConnections(
     settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
     makeRoom,
   )
-  // By the address and the port of the other side.
-  const places = new Map<string, Place>()
+  // How to stop counting a connection, by the address of the other side.
+  const places = new Map<string, () => void>()
   let closing: Promise<void> | undefined
   let allGone: (() => void) | undefined
 
@@ -121,7 +119,7 @@ export function createHttpServer(settings: ServerSettings): Server {
     const shortage = shortageOfFiles(socket)
     if (shortage !== undefined) short?.(shortage)
     const peer = peerOf(socket)
-    places.set(peer, { leave: taken.add(socket, socket), network: clientNetwork(socket.remoteAddress ?? '') })
+    places.set(peer, taken.add(socket, socket))
     if (tls !== undefined) handshakes.set(peer, socket)
     socket.on('close', () => {
       handshakes.delete(peer)
@@ -130,7 +128,8 @@ export function createHttpServer(settings: ServerSettings): Server {
   })
   server.on(tls === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     handshakes.delete(peerOf(socket))
-    connections.set(socket, createPipelinedRequests(socket, handle))
+    const network = clientNetwork(socket.remoteAddress ?? '')
+    connections.set(socket, { ...createPipelinedRequests(socket, handle), network })
     socket.on('close', () => release(socket))
   })
   server.on('request', (request, response) => {
@@ -149,7 +148,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       answerWithoutUpgrade(request)
       return
     }
-    places.get(peerOf(request.socket))?.leave()
+    places.get(peerOf(request.socket))?.()
     release(request.socket)
     upgrade(request, socket, head)
   })
@@ -180,8 +179,8 @@ export function createHttpServer(settings: ServerSettings): Server {
     if (isOfBody) first.req.socket.destroySoon()
   })
 
-  function moveToEnd(socket: Socket, requests: PipelinedRequests): void {
-    if (connections.delete(socket)) connections.set(socket, requests)
+  function moveToEnd(socket: Socket, client: Client): void {
+    if (connections.delete(socket)) connections.set(socket, client)
   }
 
   /**
@@ -197,22 +196,21 @@ export function createHttpServer(settings: ServerSettings): Server {
       if (evict(socket)) return
     }
     const sending = new Map<string, Socket[]>()
-    for (const [socket, { answers }] of connections) {
+    for (const [socket, { answers, network }] of connections) {
       const [first] = answers
-      const place = first?.req.complete === false ? places.get(peerOf(socket)) : undefined
-      if (place !== undefined) getOrInsert(sending, place.network, () => []).push(socket)
+      if (first?.req.complete === false) getOrInsert(sending, network, () => []).push(socket)
     }
-    const [oldest] = [...sending.values()].reduce((most, own) => (own.length > most.length ? own : most), [])
-    if (oldest !== undefined) evict(oldest)
+    const most = [...sending.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
+    for (const socket of most) if (evict(socket)) return
   }
 
   /** False: it is not counted any more. */
   function evict(socket: Socket): boolean {
     const peer = peerOf(socket)
-    const place = places.get(peer)
-    if (place === undefined) return false
+    const leave = places.get(peer)
+    if (leave === undefined) return false
     places.delete(peer)
-    place.leave()
+    leave()
     socket.destroy()
     return true
   }
