@@ -94,11 +94,11 @@ function checkNumber(exposure: Exposure, feature: string, number: number | undef
 function checkText(exposure: Exposure, feature: string, text: string, value: Json): string {
   const { component, min, max } = exposure
   // What a light or a fan can do beyond its list is for the plugin to know.
-  const choices = component === 'light' || component === 'fan' ? undefined : choicesOf(exposure, feature)
+  const listed = component === 'light' || component === 'fan' ? undefined : choicesOf(exposure, feature)
   // Home Assistant offers it with every climate that has presets: none of them is to hold.
-  const isNoPreset = component === 'climate' && feature === 'preset_mode' && text === 'none'
-  if (choices?.includes(text) === false && !isNoPreset)
-    return refuse(value, `must be one of ${choices.join(', ')}`)
+  const more = component === 'climate' && feature === 'preset_mode' ? ['none'] : []
+  const choices = listed && new Set([...listed, ...more])
+  if (choices?.has(text) === false) return refuse(value, `must be one of ${[...choices].join(', ')}`)
   if (component === 'text' && ((min ?? 0) > text.length || text.length > (max ?? Number.POSITIVE_INFINITY)))
     return refuse(value, `must have ${min ?? 0} to ${max ?? 'any number of'} characters`)
   return text

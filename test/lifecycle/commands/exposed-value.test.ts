@@ -139,3 +139,10 @@ test('A control behind an exposure takes what the exposure takes, and what it kn
   // As JSON reads 1e999.
   assert.throws(() => checkExposedControl(exposed('number'), Infinity), { code: 'control_value_invalid' })
 })
+
+test('Who sets a preset that there is not is told of the one that needs no listing, too, and of each once', () => {
+  for (const presets of [['eco'], ['eco', 'none']])
+    assert.throws(() => checkExposedValue(exposed('climate', { presets }), 'preset_mode', 'party'), {
+      message: 'The value must be one of eco, none, not "party".',
+    })
+})
