@@ -8,10 +8,11 @@ import { createStartGate, type StartGate } from '../../src/http/requests/start-g
 import type { Announcement } from '../../src/lifecycle/lifecycle.ts'
 import type { JournalEventView } from '../../src/schema/journal/journal-event.ts'
 import { collectGarbage } from '../helpers/collect-garbage.ts'
-import { createManualClock, type ManualClock } from '../helpers/manual-clock.ts'
+import { createManualClock } from '../helpers/manual-clock.ts'
 import { startHostFor } from '../helpers/test-host.ts'
 import { readEvents, type ServerSentEvent } from './clients.ts'
 import { startHttp } from './http-over.ts'
+import { logLine, streamOf } from './streams/stage.ts'
 
 const last = (event: ServerSentEvent) => event.data?.type === 'PluginUninstalled'
 const lifecycleOnly = (events: ServerSentEvent[]) => events.filter(({ event }) => event === 'lifecycle')
@@ -112,52 +113,10 @@ test('a client that comes back gets what it missed and what follows, each event 
   await Promise.all(readers.map((reader) => reader.close()))
 })
 
-/** The HTTP side with announcements and a journal that the test makes. `asked`: what is behind this number is about to be read. */
-async function streamOf({
-  clock = createManualClock(),
-  asked = () => undefined,
-}: { clock?: ManualClock; asked?: (after: number) => void } = {}) {
-  const listeners = new Set<(announcement: Announcement) => void>()
-  const journal: JournalEventView[] = []
-  const http = await startHttp(
-    {
-      subscribe(listener) {
-        listeners.add(listener)
-        return () => void listeners.delete(listener)
-      },
-      history({ after = 0, limit = Number.POSITIVE_INFINITY, plugin }) {
-        asked(after)
-        return journal
-          .filter((event) => event.seq > after && (plugin === undefined || event.plugin === plugin))
-          .slice(0, limit)
-      },
-      get lastSeq() {
-        return journal.length
-      },
-    },
-    { clock },
-  )
-  const append = (plugin = '@a/b'): JournalEventView => {
-    const event = { seq: journal.length + 1, type: 'PluginLoaded', plugin, data: {} } as JournalEventView
-    journal.push(event)
-    return event
-  }
-  const announce = (announcement: Announcement): void => {
-    for (const listener of listeners) listener(announcement)
-  }
-  return { http, clock, listeners, append, announce }
-}
-
 function heapAfterCollection(): number {
   collectGarbage()
   return process.memoryUsage().heapUsed
 }
-
-const logLine = (plugin: string, message: string): Announcement => ({
-  kind: 'log',
-  plugin,
-  line: serializeJson({ at: '2026-01-01T00:00:00.000Z', level: 'info', message }),
-})
 
 test('an event that was read from the journal is not sent again when it is announced', async () => {
   const { http, append, announce } = await streamOf()
