@@ -90,10 +90,11 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     disk,
     warn,
   })
+  const emitter = createMessageEmitter()
   const broker = new Aedes({
     ...rules,
     persistence: store,
-    mq: createMessageEmitter(),
+    mq: emitter,
     // Unlimited: one client that does not read would otherwise hold up all others. Each is bounded by itself.
     concurrency: 0,
     connectTimeout,
@@ -131,6 +132,9 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     ledger,
     publishers,
     counts,
+    /** How many a message on this topic goes to, or waits for. */
+    receivers: (topic: string, qos: number): number =>
+      emitter.listeners(topic) + (qos > 0 ? store.waiting(topic) : 0),
     /** Clients that are connected. */
     clients: () => clientIds.size,
     /** Why what is to survive a restart is kept in memory alone. */

@@ -72,14 +72,15 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let pending = 0
   let published = 0
 
-  const { broker, store, ledger, publishers, counts, take, clients, diskFailure } = createEmbeddedBroker({
-    ...settings,
-    guesses,
-    connectTimeout: limits.connectTimeout,
-    forwards: congestion.note,
-    publishWill,
-    warn,
-  })
+  const { broker, store, ledger, publishers, counts, take, receivers, clients, diskFailure } =
+    createEmbeddedBroker({
+      ...settings,
+      guesses,
+      connectTimeout: limits.connectTimeout,
+      forwards: congestion.note,
+      publishWill,
+      warn,
+    })
   const listeners = createBrokerListeners({
     ...settings,
     tls: settings.tls,
@@ -87,6 +88,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     addresses,
     limits,
     take,
+    receivers,
     warn,
   })
   broker.on('connackSent', ({ returnCode }, { conn }) => {

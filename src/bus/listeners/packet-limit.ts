@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
 import { createFilterCount, subscribe } from './filter-count.ts'
-import { packetsAtOnce, type ReadTurns } from './read-turns.ts'
+import { deliveriesAsPacket, deliveriesAtOnce, packetsAtOnce, type ReadTurns } from './read-turns.ts'
 
 /**
  * Bytes of SUBSCRIBE packets behind which nothing is read together with them: fewer have less than 500 filters, which the broker looks at
@@ -12,6 +12,11 @@ const subscribeBytesAtOnce = 2_000
 /** Bytes of a client that are read at a time, and that take as long as a packet. */
 const bytesAtOnce = 16 * 1_024
 const bytesAsPacket = 1_024
+
+/** Type of packets with a message, in the upper four bits of their first byte. */
+const publish = 3
+/** Bytes that tell the length of its topic, with which it begins. */
+const topicLengthBytes = 2
 
 /** Lengths of MQTT packets are written in base 128, low digits first, in at most this many bytes. */
 const lengthBytes = 4
@@ -25,15 +30,15 @@ export interface PacketLimits {
 
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
- * be longer than allowed, or has too many filters, so that it need not be collected first. `goOn` is asked at the end of each packet, of this type and
+ * be longer than allowed, or has too many filters, so that it need not be collected first. `goOn` is asked at the end of each packet, with this first byte and
  * length, which is at this position of the chunk: false leaves the rest of the chunk for later.
  */
 export function createPacketScanner(
   limits: PacketLimits,
-  goOn: (position: number, type: number, length: number) => boolean = () => true,
+  goOn: (position: number, first: number, length: number) => boolean = () => true,
 ): (chunk: Uint8Array) => boolean {
   let bodyLeft = 0
-  let type = 0
+  let first = 0
   let inLength = false
   let length = 0
   let digits = 0
@@ -46,14 +51,14 @@ export function createPacketScanner(
         if (filters.add(chunk, position, position + skipped) > limits.filters) return false
         bodyLeft -= skipped
         position += skipped
-        if (bodyLeft === 0 && !goOn(position, type, length)) return true
+        if (bodyLeft === 0 && !goOn(position, first, length)) return true
         continue
       }
       const byte = chunk[position] ?? 0
       position += 1
       if (!inLength) {
         inLength = true
-        type = byte >> 4
+        first = byte
         length = 0
         digits = 0
         continue
@@ -64,8 +69,8 @@ export function createPacketScanner(
       if (byte < 0x80) {
         inLength = false
         bodyLeft = length
-        filters.begin(type)
-        if (length === 0 && !goOn(position, type, length)) return true
+        filters.begin(first >> 4)
+        if (length === 0 && !goOn(position, first, length)) return true
       }
     }
     return true
@@ -75,23 +80,35 @@ export function createPacketScanner(
 /**
  * Ends a connection on which a packet of more than so many bytes is announced, or has more than so many filters. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
- * takes some of them before it has let the client in. Nor is what comes behind many filters, or many packets: they are read in turns.
+ * takes some of them before it has let the client in. Nor is what comes behind many filters, many packets, or messages for many: they are
+ * read in turns. `receivers`: how many a message on this topic goes to, or waits for.
  */
 export function limitPackets(
   connection: Duplex,
   limits: PacketLimits,
   turns: ReadTurns,
+  receivers: (topic: string, qos: number) => number,
   onExceeded: () => void,
 ): void {
   let isConnecting = true
   let subscribeBytes = 0
   let packets = 0
+  let deliveries = 0
+  /** What is being read. */
+  let chunk: Buffer | null = null
   /** Where in the chunk that is read something ends behind which nothing is read together with it. */
   let end: number | undefined
-  const accept = createPacketScanner(limits, (position, type, length) => {
-    if (type === subscribe) subscribeBytes += length
+  const accept = createPacketScanner(limits, (position, first, length) => {
+    if (first >> 4 === subscribe) subscribeBytes += length
+    if (first >> 4 === publish) deliveries += deliveriesOf(position - length, position, (first >> 1) & 3)
     packets += 1
-    if (!isConnecting && subscribeBytes < subscribeBytesAtOnce && packets < packetsAtOnce) return true
+    if (
+      !isConnecting &&
+      subscribeBytes < subscribeBytesAtOnce &&
+      packets < packetsAtOnce &&
+      deliveries < deliveriesAtOnce
+    )
+      return true
     isConnecting = false
     end = position
     return false
@@ -99,6 +116,13 @@ export function limitPackets(
   const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
   /** Some of what was read last is left: the broker may be in the midst of the rest, and its parser cannot be entered a second time. */
   let isLeft = false
+  /** Of the message whose body is there in the chunk. One that began in the chunk before is not counted: there is none but that. */
+  function deliveriesOf(start: number, end: number, qos: number): number {
+    const topic = start + topicLengthBytes
+    if (chunk === null || start < 0 || topic > end) return 0
+    return receivers(chunk.toString('utf8', topic, Math.min(topic + chunk.readUInt16BE(start), end)), qos)
+  }
+
   function goOn(): void {
     isLeft = false
     connection.emit('readable')
@@ -112,10 +136,11 @@ export function limitPackets(
     if (isLeft) turns.wait(goOn)
     if (isLeft || (available > 0 && !turns.mayRead(goOn))) return null
     // Of much not all, or Node would go on to read from the network. With a size it does not see that the end has come.
-    const chunk = available > bytesAtOnce ? read(bytesAtOnce) : readAvailable(connection, read)
+    chunk = available > bytesAtOnce ? read(bytesAtOnce) : readAvailable(connection, read)
     if (chunk === null) return null
     subscribeBytes = 0
     packets = 0
+    deliveries = 0
     if (!accept(chunk)) {
       onExceeded()
       connection.destroy()
@@ -123,7 +148,7 @@ export function limitPackets(
     }
     const part = chunk.subarray(0, end)
     end = undefined
-    turns.hasRead(Math.max(packets, part.length / bytesAsPacket))
+    turns.hasRead(Math.max(packets, part.length / bytesAsPacket, deliveries / deliveriesAsPacket))
     if (part.length < chunk.length) connection.unshift(chunk.subarray(part.length))
     isLeft = part.length < available
     // Whoever handles a packet asks for the next ones; of a large one more has to come first.

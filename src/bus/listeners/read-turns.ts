@@ -1,5 +1,9 @@
 /** Packets that the broker takes of one client at a time: one or two milliseconds. */
 export const packetsAtOnce = 256
+/** Times that its messages go to somebody, or wait for somebody, behind which nothing more of a client is taken at that time: ten to twenty milliseconds. */
+export const deliveriesAtOnce = 2_000
+/** So many take as long as a packet. */
+export const deliveriesAsPacket = 2
 /** Packets that it takes of all clients in one turn of the event loop, before everybody else is served. */
 const packetsInTurn = 1_024
 

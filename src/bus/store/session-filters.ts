@@ -14,6 +14,8 @@ export interface SessionFilters {
   remove(session: Session, topic: string): boolean
   /** Of each client one that matches and has a QoS above 0, the highest. */
   waitingFor(topic: string): SessionSubscription[]
+  /** How many filters of a QoS above 0 match. */
+  matching(topic: string): number
 }
 
 export function createSessionFilters(): SessionFilters {
@@ -41,6 +43,7 @@ export function createSessionFilters(): SessionFilters {
       if (qos > 0) subscribers.add(topic, subscription)
     },
     remove,
+    matching: (topic) => subscribers.match(topic).length,
     waitingFor(topic) {
       const best = new Map<string, SessionSubscription>()
       for (const one of subscribers.match(topic)) {

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
 import { createPacketScanner, limitPackets } from '../../../src/bus/listeners/packet-limit.ts'
-import { createReadTurns, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
-import { packetTypes, subscribePacket, unsubscribePacket } from '../raw-client.ts'
+import { createReadTurns, deliveriesAtOnce, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
+import { packetTypes, publishPacket, subscribePacket, unsubscribePacket } from '../raw-client.ts'
 
 const limits = { bytes: 300, filters: 0 }
 
@@ -83,7 +83,13 @@ test('A length that does not end is refused', () => {
 
 test('The first packet is read alone, and then all that has come, but not before it is handled', async () => {
   const connection = new PassThrough()
-  limitPackets(connection, limits, createReadTurns(), () => assert.fail('none is too large'))
+  limitPackets(
+    connection,
+    limits,
+    createReadTurns(),
+    () => 1,
+    () => assert.fail('none is too large'),
+  )
   const parts = [packet(1), packet(2), packet(3)]
   for (const part of [packet(0), ...parts]) for (const chunk of inChunks(part, 2)) connection.write(chunk)
   // So Node asks for more to come.
@@ -105,7 +111,13 @@ test('Of many packets some are read at a time, of one client after the other, an
   let most = 0
   for (let client = 0; client < clients; client += 1) {
     const connection = new PassThrough({ highWaterMark: 2 * packets })
-    limitPackets(connection, limits, turns, () => assert.fail('none is too large'))
+    limitPackets(
+      connection,
+      limits,
+      turns,
+      () => 1,
+      () => assert.fail('none is too large'),
+    )
     // As the broker does, which handles such packets at once, and asks for more when it has.
     connection.on('readable', () => {
       for (let chunk: unknown; (chunk = connection.read()) !== null;) {
@@ -132,8 +144,12 @@ test('Of many packets some are read at a time, of one client after the other, an
 
 test('Of a packet that is larger than what is read at a time the rest follows by itself', async () => {
   const connection = new PassThrough({ highWaterMark: 200_000 })
-  limitPackets(connection, { bytes: 100_000, filters: 0 }, createReadTurns(), () =>
-    assert.fail('none is too large'),
+  limitPackets(
+    connection,
+    { bytes: 100_000, filters: 0 },
+    createReadTurns(),
+    () => 1,
+    () => assert.fail('none is too large'),
   )
   const bytes = Buffer.concat([packet(3), packet(70_000), packet(5)])
   connection.write(bytes)
@@ -146,4 +162,41 @@ test('Of a packet that is larger than what is read at a time the rest follows by
   })
   while (Buffer.concat(read).length < bytes.length) await setImmediate()
   assert.deepEqual(Buffer.concat(read), bytes)
+})
+
+test('Of messages that go to many fewer are read at a time, as many as have so many receivers together', async () => {
+  const asked: [topic: string, qos: number][] = []
+  const receivers = (topic: string, qos: number): number => {
+    asked.push([topic, qos])
+    return topic === 'to/many' ? deliveriesAtOnce / 4 : 1
+  }
+  const connection = new PassThrough({ highWaterMark: 200_000 })
+  limitPackets(connection, limits, createReadTurns(), receivers, () => assert.fail('none is too large'))
+  const few = publishPacket({ topic: 'to/few', payload: 'x', qos: 0 })
+  const many = publishPacket({ topic: 'to/many', payload: 'x', qos: 1 })
+  // One that ends before the length of its topic does is for the broker to refuse.
+  const broken = Buffer.from([0x30, 1, 0])
+  for (const part of [
+    packet(0),
+    ...Array<Buffer>(9).fill(many),
+    few,
+    broken,
+    ...Array<Buffer>(100).fill(few),
+  ])
+    connection.write(part)
+  const read: number[] = []
+  connection.on('readable', () => {
+    for (let chunk: unknown; (chunk = connection.read()) !== null;) read.push((chunk as Buffer).length)
+  })
+  while (connection.readableLength > 0) await setImmediate()
+  assert.deepEqual(read, [
+    2,
+    4 * many.length,
+    4 * many.length,
+    many.length + 101 * few.length + broken.length,
+  ])
+  assert.deepEqual(asked.slice(8, 10), [
+    ['to/many', 1],
+    ['to/few', 0],
+  ])
 })
