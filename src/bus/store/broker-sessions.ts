@@ -105,7 +105,9 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   }
 
   function remove(session: Session, queued: Queued): void {
-    session.queue.splice(session.queue.indexOf(queued), 1)
+    // Mostly the oldest one: to take it off costs nothing, where a splice moves all others.
+    if (session.queue[0] === queued) session.queue.shift()
+    else session.queue.splice(session.queue.indexOf(queued), 1)
     session.queuedBytes -= queued.packet.payload.length
     if (queued.packet.messageId !== undefined) session.sent.delete(queued.packet.messageId)
     disk.delete(brokerRecordKey('queued', queued.number))
