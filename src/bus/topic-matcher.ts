@@ -5,6 +5,8 @@ export interface TopicMatcher<T> {
   remove(filter: string, value: T): void
   /** Those whose filters match the topic, `$` or not. Nobody changes the list. */
   match(topic: string): readonly T[]
+  /** How much it is to look for what the topic matches, and to go through it: in values, as many as match at least. */
+  effort(topic: string): number
 }
 
 interface Level<T> {
@@ -19,6 +21,9 @@ interface Level<T> {
   values?: T[]
 }
 
+/** Levels of filters that are looked at in the time in which a message goes to one more. */
+const levelsAsValue = 12
+
 /** Values and topics, together, that are remembered as the answers to earlier questions. */
 const rememberedLimit = 20_000
 /** Characters of a topic that is remembered; a client may invent long ones. */
@@ -32,6 +37,8 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
   const root: Level<T> = {}
   const remembered = new Map<string, readonly T[]>()
   let rememberedSize = 0
+  /** Levels that were looked at until now. */
+  let looked = 0
 
   function forget(): void {
     remembered.clear()
@@ -46,7 +53,23 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
     rememberedSize += size
   }
 
+  function match(topic: string): readonly T[] {
+    const known = remembered.get(topic)
+    if (known !== undefined) return known
+    const search: Search<T> = { levels: topic.split('/'), found: [], looked: 0 }
+    collect(root, 0, search)
+    looked += search.looked
+    remember(topic, search.found)
+    return search.found
+  }
+
   return {
+    match,
+    effort(topic) {
+      const before = looked
+      const { length } = match(topic)
+      return length + (looked - before) / levelsAsValue
+    },
     add(filter, value) {
       forget()
       const level = levelOf(root, filter.split('/'))
@@ -56,14 +79,6 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
     remove(filter, value) {
       forget()
       removeFrom(root, filter.split('/'), 0, value)
-    },
-    match(topic) {
-      const known = remembered.get(topic)
-      if (known !== undefined) return known
-      const found: T[] = []
-      collect(root, topic.split('/'), 0, found)
-      remember(topic, found)
-      return found
     },
   }
 }
@@ -148,20 +163,27 @@ function removeFrom<T>(level: Level<T>, levels: readonly string[], depth: number
   if (level.next?.size === 0) delete level.next
 }
 
+/** Of one topic. */
+interface Search<T> {
+  readonly levels: readonly string[]
+  readonly found: T[]
+  looked: number
+}
+
 /** Whether the levels of a topic from `depth` on are those that follow. */
-function follows(rest: readonly string[], levels: readonly string[], depth: number): boolean {
+function follows(rest: readonly string[], depth: number, search: Search<unknown>): boolean {
+  const { levels } = search
   if (depth + rest.length > levels.length) return false
-  for (let index = 0; index < rest.length; index += 1)
+  for (let index = 0; index < rest.length; index += 1) {
+    search.looked += 1
     if (rest[index] !== '+' && rest[index] !== levels[depth + index]) return false
+  }
   return true
 }
 
-function collect<T>(
-  { next, values = [] }: Level<T>,
-  levels: readonly string[],
-  depth: number,
-  found: T[],
-): void {
+function collect<T>({ next, values = [] }: Level<T>, depth: number, search: Search<T>): void {
+  const { levels, found } = search
+  search.looked += 1
   // `a/#` is `a` as well.
   for (const value of next?.get('#')?.values ?? []) found.push(value)
   const name = levels[depth]
@@ -170,17 +192,12 @@ function collect<T>(
     return
   }
   if (next === undefined) return
-  collectBelow(next.get(name), levels, depth + 1, found)
-  collectBelow(next.get('+'), levels, depth + 1, found)
+  collectBelow(next.get(name), depth + 1, search)
+  collectBelow(next.get('+'), depth + 1, search)
 }
 
-function collectBelow<T>(
-  level: Level<T> | undefined,
-  levels: readonly string[],
-  depth: number,
-  found: T[],
-): void {
+function collectBelow<T>(level: Level<T> | undefined, depth: number, search: Search<T>): void {
   if (level === undefined) return
-  if (level.rest === undefined) collect(level, levels, depth, found)
-  else if (follows(level.rest, levels, depth)) collect(level, levels, depth + level.rest.length, found)
+  if (level.rest === undefined) collect(level, depth, search)
+  else if (follows(level.rest, depth, search)) collect(level, depth + level.rest.length, search)
 }

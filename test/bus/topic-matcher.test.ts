@@ -73,6 +73,19 @@ test('more topics than are remembered, and very long ones, are answered as befor
     assert.deepEqual([...matcher.match(long)].sort(), expected)
 })
 
+test('the effort of a topic is what it matches, and the levels of filters that are looked at for it, once', () => {
+  const matcher = createTopicMatcher<number>()
+  for (const value of [1, 2, 3]) matcher.add('a/#', value)
+  matcher.match('a/b')
+  assert.equal(matcher.effort('a/b'), 3)
+  const levels = Array.from({ length: 30 }, (_, level) => level)
+  for (const plus of levels)
+    matcher.add([...levels.map((level) => (level === plus ? '+' : 'a')), 'other'].join('/'), plus)
+  const topic = [...levels.map(() => 'a'), 'b'].join('/')
+  assert.ok(matcher.effort(topic) > 20, `${matcher.effort(topic)}`)
+  assert.equal(matcher.effort(topic), 3)
+})
+
 test('a message is done when each listener has passed it on, and at once when there is none', () => {
   const emitter = createMessageEmitter<{ topic: string }>()
   const waiting: (() => void)[] = []

@@ -132,9 +132,9 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     ledger,
     publishers,
     counts,
-    /** How many a message on this topic goes to, or waits for. */
-    receivers: (topic: string, qos: number): number =>
-      emitter.listeners(topic) + (qos > 0 ? store.waiting(topic) : 0),
+    /** How much a message on this topic is: in deliveries, of which one that waits for a client is one as well. */
+    effort: (topic: string, qos: number): number =>
+      emitter.effort(topic) + (qos > 0 ? store.effort(topic) : 0),
     /** Clients that are connected. */
     clients: () => clientIds.size,
     /** Why what is to survive a restart is kept in memory alone. */

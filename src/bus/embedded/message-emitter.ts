@@ -13,8 +13,8 @@ export interface MessageEmitter<M> {
   removeListener(filter: string, listener: Listener<M>, done?: () => void): void
   /** Calls back when all listeners have; at once when there is none. */
   emit(message: M, done?: (error?: Error) => void): void
-  /** How many it would call for this topic. */
-  listeners(topic: string): number
+  /** How much a message on this topic is: in listeners, as many as it would call at least. */
+  effort(topic: string): number
   close(done: () => void): void
 }
 
@@ -69,7 +69,7 @@ export function createMessageEmitter<M extends { topic: string }>(): MessageEmit
       }
       for (const listener of listeners) listener(message, passedOn)
     },
-    listeners: (topic) => matcher.match(topic).length,
+    effort: matcher.effort,
     close(done) {
       closed = true
       setImmediate(done)

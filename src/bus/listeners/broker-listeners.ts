@@ -35,15 +35,15 @@ export interface BrokerListenersSettings {
   limits: ConnectionLimits & { connectTimeout: number }
   /** A connection for the broker, with the client's address. */
   take: (connection: Duplex, address: string, request?: IncomingMessage) => void
-  /** How many a message on this topic goes to, or waits for. */
-  receivers: (topic: string, qos: number) => number
+  /** How much a message on this topic is: in deliveries. */
+  effort: (topic: string, qos: number) => number
   logger: Logger
   warn: (message: string, fields?: LogFields) => void
 }
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
-  const { bind, port, tls, guesses, addresses, limits, take, receivers, logger, warn } = settings
+  const { bind, port, tls, guesses, addresses, limits, take, effort, logger, warn } = settings
   const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
   const pending = new Map<Duplex, () => void>()
@@ -64,7 +64,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   function accept(connection: Duplex, request?: IncomingMessage): void {
     wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    limitPackets(connection, packetLimits, readTurns, receivers, () =>
+    limitPackets(connection, packetLimits, readTurns, effort, () =>
       warn('An MQTT client was cut off: its packet is too large, or has too many filters', {
         ...packetLimits,
         address,

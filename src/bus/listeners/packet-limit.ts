@@ -81,13 +81,13 @@ export function createPacketScanner(
  * Ends a connection on which a packet of more than so many bytes is announced, or has more than so many filters. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
  * takes some of them before it has let the client in. Nor is what comes behind many filters, many packets, or messages for many: they are
- * read in turns. `receivers`: how many a message on this topic goes to, or waits for.
+ * read in turns. `effort`: how much a message on this topic is, in deliveries.
  */
 export function limitPackets(
   connection: Duplex,
   limits: PacketLimits,
   turns: ReadTurns,
-  receivers: (topic: string, qos: number) => number,
+  effort: (topic: string, qos: number) => number,
   onExceeded: () => void,
 ): void {
   let isConnecting = true
@@ -120,7 +120,7 @@ export function limitPackets(
   function deliveriesOf(start: number, end: number, qos: number): number {
     const topic = start + topicLengthBytes
     if (chunk === null || start < 0 || topic > end) return 0
-    return receivers(chunk.toString('utf8', topic, Math.min(topic + chunk.readUInt16BE(start), end)), qos)
+    return effort(chunk.toString('utf8', topic, Math.min(topic + chunk.readUInt16BE(start), end)), qos)
   }
 
   function goOn(): void {

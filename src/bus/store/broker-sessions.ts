@@ -149,7 +149,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       // Nobody gets these, and they may hold secrets.
       return isRequest(root, topic) ? [] : filters.waitingFor(topic)
     },
-    matching: filters.matching,
+    effort: filters.effort,
     clientsWith: (filter: string): string[] =>
       [...sessions.values()]
         .filter(({ subscriptions }) => subscriptions.has(filter))

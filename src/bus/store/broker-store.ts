@@ -140,8 +140,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
     keepSubscription: sessions.subscribe,
-    /** How many filters of sessions a message on this topic would wait for. */
-    waiting: sessions.matching,
+    /** How much it is to keep a message on this topic for sessions; in those. */
+    effort: sessions.effort,
     /** What waits for the client and was never sent; it does not wait any more. */
     takeUnsent: ({ id }: ClientKey) => sessions.takeUnsent(id),
 

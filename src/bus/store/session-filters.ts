@@ -14,8 +14,8 @@ export interface SessionFilters {
   remove(session: Session, topic: string): boolean
   /** Of each client one that matches and has a QoS above 0, the highest. */
   waitingFor(topic: string): SessionSubscription[]
-  /** How many filters of a QoS above 0 match. */
-  matching(topic: string): number
+  /** How much it is to keep a message on this topic: in sessions, as many as it would wait for at least. */
+  effort(topic: string): number
 }
 
 export function createSessionFilters(): SessionFilters {
@@ -43,7 +43,7 @@ export function createSessionFilters(): SessionFilters {
       if (qos > 0) subscribers.add(topic, subscription)
     },
     remove,
-    matching: (topic) => subscribers.match(topic).length,
+    effort: subscribers.effort,
     waitingFor(topic) {
       const best = new Map<string, SessionSubscription>()
       for (const one of subscribers.match(topic)) {

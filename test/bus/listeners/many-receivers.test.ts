@@ -49,3 +49,28 @@ test('A burst of messages that wait for many clients that are away is spread ove
   const most = await mostInTurn(() => heard, 600)
   assert.ok(most <= (2 * deliveriesAtOnce) / receivers, `${most} in a turn`)
 })
+
+test('Messages whose topics are looked for among thousands of wide filters are spread over turns', async (context) => {
+  const bus = await startBus(context)
+  const levels = 40
+  const client = await connect(context, bus.url)
+  await client.subscribeAsync(
+    Array.from({ length: 1_000 }, (_, number) =>
+      [
+        ...Array.from({ length: levels }, (_, level) => ((number >> (level % 10)) & 1 ? '+' : 'a')),
+        'no',
+      ].join('/'),
+    ),
+  )
+  let heard = 0
+  await bus.subscribe('a/#', () => void (heard += 1), { immediate: true })
+  const publisher = await connectRaw(context, bus.url, { id: 'publisher', clean: true })
+  const topic = 'a/'.repeat(levels)
+  publisher.send(
+    ...Array.from({ length: 200 }, (_, number) =>
+      publishPacket({ topic: `${topic}${number}`, payload: 'x', qos: 0 }),
+    ),
+  )
+  const most = await mostInTurn(() => heard, 200)
+  assert.ok(most <= 10, `${most} in a turn`)
+})
