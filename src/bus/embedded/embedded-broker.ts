@@ -14,6 +14,7 @@ import { createBrokerRules } from './broker-rules.ts'
 import { readBeforeCutOff } from './keepalive.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
 import { createMessageEmitter } from './message-emitter.ts'
+import { createRetainedTurns } from './retained-turns.ts'
 import { createRecordFolder } from '../store/record-folder.ts'
 import { createRetainedLedger, type Publisher } from '../store/retained-ledger.ts'
 import { createWriteBehind } from '../store/write-behind.ts'
@@ -78,6 +79,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
       clock,
       logger,
     })
+  const retainedTurns = createRetainedTurns()
   const store = createBrokerStore({
     root,
     firstNumber: clock.now() * numbersPerMillisecond,
@@ -87,6 +89,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     isAdmitted,
     addressOf,
     publishWill,
+    beginSearch: retainedTurns.begin,
     disk,
     warn,
   })
@@ -116,6 +119,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     clientIds.delete(id)
     store.clientHasGone(id)
   })
+  broker.on('subscribe', (_filters, client) => retainedTurns.subscribed(client))
   broker.on('unsubscribe', (filters, client) => unsubscribed(client, filters))
   broker.on('clientError', (client, error) =>
     logger.debug('An MQTT client was disconnected', { client: client.id, reason: error.message }),

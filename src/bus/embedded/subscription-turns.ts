@@ -1,4 +1,4 @@
-import type { Duplex } from 'node:stream'
+import { type ReadConnection, stopReading } from './stop-reading.ts'
 
 /** Filters of one client in a turn after which nothing more of it is read, and of those that wait so many in each turn: some milliseconds. */
 export const filtersPerTurn = 500
@@ -6,7 +6,7 @@ export const filtersPerTurn = 500
 export const filtersAtOnce = 2 * filtersPerTurn
 
 interface Subscriber {
-  readonly conn: Pick<Duplex, 'destroyed' | 'read' | 'emit'>
+  readonly conn: ReadConnection
 }
 
 interface Turn {
@@ -48,16 +48,5 @@ export function createSubscriptionTurns(): (client: Subscriber, task: () => void
     if (turn.count >= filtersPerTurn) turn.readOn ??= stopReading(client.conn)
     if (turn.count > filtersAtOnce) turn.waiting.push(task)
     else task()
-  }
-}
-
-/** As if nothing had come. Returns the way to read on. */
-function stopReading(connection: Subscriber['conn']): () => void {
-  const { read } = connection
-  // With 0 Node itself asks, for more to come.
-  connection.read = (size?: number): unknown => (size === 0 ? read.call(connection, 0) : null)
-  return () => {
-    connection.read = read
-    connection.emit('readable')
   }
 }

@@ -11,7 +11,7 @@ import {
 } from '../../schema/files/broker-record.ts'
 import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
-import { createRetainedMessages } from './retained-messages.ts'
+import { createRetainedMessages, type RetainedSearch } from './retained-messages.ts'
 import type { RetainedPacket, StoredPacket, StoredSubscription } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
@@ -64,6 +64,8 @@ export interface BrokerStoreSettings {
   addressOf: (client: object) => string
   /** The will of a client that an earlier run did not see leaving. */
   publishWill: (will: WillRecord) => void
+  /** What is retained is searched for, for the client that has just subscribed. */
+  beginSearch: (filters: readonly string[]) => RetainedSearch
   /** Absent: everything ends with the process. */
   disk?: WriteBehind | undefined
   warn: (message: string, fields?: LogFields) => void
@@ -72,7 +74,7 @@ export interface BrokerStoreSettings {
 const withoutDisk: Pick<WriteBehind, 'set' | 'delete'> = { set: () => undefined, delete: () => undefined }
 
 export function createBrokerStore(settings: BrokerStoreSettings) {
-  const { publisherOf, addressOf, publishWill, warn } = settings
+  const { publisherOf, addressOf, publishWill, beginSearch, warn } = settings
   const disk = settings.disk ?? withoutDisk
   const retained = createRetainedMessages({ ...settings, disk })
   const sessions = createBrokerSessions({ ...settings, disk })
@@ -169,8 +171,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       retained.keep(packet, publisherOf(packet))
       return settled(undefined)
     },
-    createRetainedStream: (filter: string): Readable => Readable.from(retained.views([filter])),
-    createRetainedStreamCombi: (filters: string[]): Readable => Readable.from(retained.views(filters)),
+    createRetainedStreamCombi: (filters: string[]): Readable =>
+      Readable.from(retained.views(filters, beginSearch(filters))),
 
     /** Called for each subscription of a request, with all of them, also those that were refused: see `keepSubscription`. */
     async addSubscriptions(): Promise<void> {},

@@ -1,8 +1,7 @@
 import type { LogFields } from '../../base/log/log.ts'
-import { filterMatches, hasWildcard, hidesDollar } from '../../base/topic-filter.ts'
 import { brokerRecordKey, encodeBrokerRecord, type RetainedRecord } from '../../schema/files/broker-record.ts'
 import { mayStayRetained } from '../../schema/manifest/topic-rights.ts'
-import { createTopicMatcher } from '../topic-matcher.ts'
+import { searchTopics } from './retained-search.ts'
 import type { StoredPacket } from './stored-packet.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import type { WriteBehind } from './write-behind.ts'
@@ -14,6 +13,13 @@ export interface RetainedMessagesSettings {
   ledger: RetainedLedger
   disk: Pick<WriteBehind, 'set' | 'delete'>
   warn: (message: string, fields?: LogFields) => void
+}
+
+/** One that may take long. */
+export interface RetainedSearch {
+  /** Resolves when it may go on; false: nobody wants it any more. */
+  nextTurn(): Promise<boolean>
+  end(): void
 }
 
 /** What is retained on a topic; another message there changes it in place. */
@@ -70,15 +76,23 @@ export function createRetainedMessages({ root, ledger, disk, warn }: RetainedMes
   }
 
   function* matching(filters: readonly string[]): Generator<StoredPacket> {
-    const wildcards = filters.filter(hasWildcard)
-    const isWild = matchedBy(wildcards)
-    for (const filter of new Set(filters)) {
-      const kept = hasWildcard(filter) ? undefined : topics.get(filter)
-      if (kept !== undefined && !isWild(filter)) yield kept.packet
+    for (const topic of searchTopics(filters, topics)) {
+      const kept = topic === undefined ? undefined : topics.get(topic)
+      if (kept !== undefined) yield kept.packet
     }
-    if (wildcards.length === 0) return
-    for (const [topic, { packet }] of topics) if (isWild(topic)) yield packet
   }
+
+  /** What is retained on a topic at the moment at which it is asked for. */
+  const viewOf = (topic: string): object => ({
+    cmd: 'publish',
+    topic,
+    get qos() {
+      return topics.get(topic)?.packet.qos ?? 0
+    },
+    get payload() {
+      return topics.get(topic)?.packet.payload ?? Buffer.alloc(0)
+    },
+  })
 
   return {
     /** Without room the older value of the topic goes all the same: it is not true any more. */
@@ -100,33 +114,18 @@ export function createRetainedMessages({ root, ledger, disk, warn }: RetainedMes
      * For the broker, which sends these one by one and reads ahead: each tells what is retained at the moment it
      * is sent. Otherwise a subscriber could get a new message first, and the one that it replaced afterwards.
      */
-    *views(filters: readonly string[]): Generator<object> {
-      for (const { cmd, topic } of matching(filters)) {
-        yield {
-          cmd,
-          topic,
-          get qos() {
-            return topics.get(topic)?.packet.qos ?? 0
-          },
-          get payload() {
-            return topics.get(topic)?.packet.payload ?? Buffer.alloc(0)
-          },
+    async *views(filters: readonly string[], search: RetainedSearch): AsyncGenerator<object> {
+      try {
+        for (const topic of searchTopics(filters, topics)) {
+          if (topic !== undefined) yield viewOf(topic)
+          else if (!(await search.nextTurn())) return
         }
+      } finally {
+        search.end()
       }
     },
     clear: () => topics.clear(),
   }
-}
-
-/** From how many filters on a matcher takes less time than one after the other. */
-const manyFilters = 8
-
-/** Whether one of the filters matches a topic. */
-function matchedBy(filters: readonly string[]): (topic: string) => boolean {
-  if (filters.length < manyFilters) return (topic) => filters.some((filter) => filterMatches(filter, topic))
-  const matcher = createTopicMatcher<string>()
-  for (const filter of filters) matcher.add(filter, filter)
-  return (topic) => matcher.match(topic).some((filter) => !hidesDollar(filter, topic))
 }
 
 function encode({ packet: { topic, qos, payload }, publisher }: Kept): Buffer {

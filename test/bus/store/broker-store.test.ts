@@ -10,6 +10,7 @@ function createStore(connected: string[] = []) {
   const store = createBrokerStore({
     root: 'host',
     firstNumber: 1,
+    beginSearch: () => ({ nextTurn: () => Promise.resolve(true), end: () => undefined }),
     isAdmitted: () => true,
     addressOf: () => '192.0.2.1',
     publishWill: () => undefined,

@@ -1,0 +1,51 @@
+import { createTurnLimiter } from '../../base/turn-limiter.ts'
+import type { RetainedSearch } from '../store/retained-messages.ts'
+import { type ReadConnection, stopReading } from './stop-reading.ts'
+
+/** Filters of one client that are searched for at a time; each search has a tree of them, of up to some kilobytes each. */
+const filtersLimit = 5_000
+
+/**
+ * Lets searches for what is retained take turns, as one may look at each of forty thousand messages for each of thousands of
+ * filters. A client that has subscribed to so many while others of its searches go on is not read until one is over.
+ */
+export interface RetainedTurns {
+  /** This client has subscribed: the broker searches for it next. */
+  subscribed(client: { conn: ReadConnection }): void
+  /** For that client. */
+  begin(filters: readonly string[]): RetainedSearch
+}
+
+export function createRetainedTurns(): RetainedTurns {
+  const turns = createTurnLimiter(1)
+  /** Filters that are being searched for. */
+  const searched = new WeakMap<ReadConnection, number>()
+  let subscriber: ReadConnection | undefined
+
+  return {
+    subscribed({ conn }) {
+      subscriber = conn
+    },
+    begin({ length }) {
+      const connection = subscriber
+      subscriber = undefined
+      const before = connection === undefined ? 0 : (searched.get(connection) ?? 0)
+      const add = (more: number): void => {
+        if (connection !== undefined) searched.set(connection, (searched.get(connection) ?? 0) + more)
+      }
+      add(length)
+      const isMuch = before > 0 && before + length > filtersLimit
+      const readOn = connection !== undefined && isMuch ? stopReading(connection) : undefined
+      return {
+        async nextTurn() {
+          await turns.pass()
+          return connection?.destroyed !== true
+        },
+        end() {
+          add(-length)
+          readOn?.()
+        },
+      }
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { filterMatches, hasWildcard, hidesDollar } from '../../base/topic-filter.ts'
+import { createTopicMatcher } from '../topic-matcher.ts'
+
+/** From how many filters on a matcher takes less time than one after the other. */
+const manyFilters = 8
+/** Filters and levels that are looked at, about, before others have their turn: some milliseconds. */
+const effortPerTurn = 2_000
+/** Of a filter that becomes part of a matcher. */
+const effortOfFilter = 4
+
+/**
+ * The topics that one of the filters matches, each once. Undefined stands between them where much has been looked at: who can
+ * lets others have their turn. Topics may come and go meanwhile.
+ */
+export function* searchTopics(
+  filters: readonly string[],
+  topics: ReadonlyMap<string, unknown>,
+): Generator<string | undefined> {
+  const wildcards = filters.filter(hasWildcard)
+  const matcher = wildcards.length < manyFilters ? undefined : createTopicMatcher<string>()
+  let effort = 0
+
+  function isTurnOver(more: number): boolean {
+    effort += more
+    if (effort < effortPerTurn) return false
+    effort = 0
+    return true
+  }
+
+  const isWild = (topic: string): boolean =>
+    matcher === undefined
+      ? wildcards.some((filter) => filterMatches(filter, topic))
+      : matcher.match(topic).some((filter) => !hidesDollar(filter, topic))
+  const effortOf = (topic: string): number => 1 + (matcher?.effort(topic) ?? wildcards.length)
+
+  for (const filter of matcher === undefined ? [] : wildcards) {
+    matcher?.add(filter, filter)
+    if (isTurnOver(effortOfFilter)) yield undefined
+  }
+  for (const filter of new Set(filters)) {
+    if (hasWildcard(filter) || !topics.has(filter)) continue
+    if (isTurnOver(effortOf(filter))) yield undefined
+    if (!isWild(filter)) yield filter
+  }
+  if (wildcards.length === 0) return
+  for (const topic of topics.keys()) {
+    if (isTurnOver(effortOf(topic))) yield undefined
+    if (isWild(topic)) yield topic
+  }
+}
