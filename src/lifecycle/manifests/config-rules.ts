@@ -33,11 +33,23 @@ interface Checked extends Findings {
 
 const nothing: Findings = { errors: [], missing: [], warnings: [] }
 
+/** A value with which nothing is wrong. A list may have tens of thousands, so it is not made of another object. */
+const asItIs = (value: unknown): Checked => ({
+  errors: nothing.errors,
+  missing: nothing.missing,
+  warnings: nothing.warnings,
+  value,
+})
+
 function joined(findings: readonly Findings[]): Findings {
+  // Of most there is nothing to tell.
+  const telling = findings.filter(
+    ({ errors, missing, warnings }) => errors.length > 0 || missing.length > 0 || warnings.length > 0,
+  )
   return {
-    errors: findings.flatMap(({ errors }) => errors),
-    missing: findings.flatMap(({ missing }) => missing),
-    warnings: findings.flatMap(({ warnings }) => warnings),
+    errors: telling.flatMap(({ errors }) => errors),
+    missing: telling.flatMap(({ missing }) => missing),
+    warnings: telling.flatMap(({ warnings }) => warnings),
   }
 }
 
@@ -120,8 +132,9 @@ function checkField(field: Field, given: unknown, path: string, environment: Plu
 function checkGiven(field: Field, given: unknown, path: string, environment: PluginEnvironment): Checked {
   const kind = kindOf(field.type)
   if (kind !== 'list' && kind !== 'object') {
-    const errors = violations(field, given).map((message) => ({ path, message }))
-    return { ...nothing, errors, value: given }
+    const messages = violations(field, given)
+    if (messages.length === 0) return asItIs(given)
+    return { ...nothing, errors: messages.map((message) => ({ path, message })), value: given }
   }
   const checked =
     kind === 'list'
@@ -161,8 +174,7 @@ function checkRow(
     return { ...nothing, errors: [{ path, message: 'must be a row, which is an object' }], value: row }
   }
   const type = items?.type ?? null
-  const checked =
-    items === null ? { ...nothing, value: row ?? undefined } : checkField(items, row, path, environment)
+  const checked = items === null ? asItIs(row ?? undefined) : checkField(items, row, path, environment)
   if (checked.value !== undefined || checked.missing.length > 0) return checked
   // Lua's arrays have no gaps.
   return { ...checked, errors: [{ path, message: `must be ${typeWords(type)}` }], value: row }
