@@ -1,5 +1,8 @@
 /** What a part of a name ends with when it names a secret; `auth`, and not `author`. */
-const secretEnding = /(token|password|passwd|passphrase|pass|secret|key|auth|credentials?|pin)$/i
+const secretWord = '(token|password|passwd|passphrase|pass|secret|key|auth|credentials?|pin)'
+const secretEnding = new RegExp(`${secretWord}$`, 'i')
+/** Most names have none of these words, and need not be split: settings may have tens of thousands. */
+const secretPart = new RegExp(secretWord, 'i')
 
 /**
  * Whether a key names something secret (contract, section 3, "Config check"). It is split at whatever is neither
@@ -7,7 +10,7 @@ const secretEnding = /(token|password|passwd|passphrase|pass|secret|key|auth|cre
  * secret: `apiKey`, `wifikey`, `WIFI_PASSWORD`, `keyId`; not `author` or `keyboard_layout`.
  */
 export function isSecretName(key: string): boolean {
-  return partsOf(key).some((part) => secretEnding.test(part))
+  return secretPart.test(key) && partsOf(key).some((part) => secretEnding.test(part))
 }
 
 /** `myAPIKey` → my, API, Key. */
