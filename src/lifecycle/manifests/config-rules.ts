@@ -62,13 +62,17 @@ export function checkConfig(
   const tooDeep = Object.keys(config).filter((key) => nestsTooDeep(config[key]))
   const message = `nests deeper than ${jsonDepthLimit} levels`
   const errors = tooDeep.map((key) => ({ path: `/config/${escapePointer(key)}`, message }))
-  const usable = Object.entries(config).filter(([key]) => !tooDeep.includes(key))
-  const { value, ...found } = checkMembers(fields, Object.fromEntries(usable), '/config', environment)
+  const given =
+    tooDeep.length === 0
+      ? config
+      : Object.fromEntries(Object.entries(config).filter(([key]) => !tooDeep.includes(key)))
+  const { value, ...found } = checkMembers(fields, given, '/config', environment)
   return { ...joined([{ ...nothing, errors }, found]), effective: value }
 }
 
 /** Such a value could not be written as JSON without overflowing the stack. */
 function nestsTooDeep(value: unknown): boolean {
+  if (typeof value !== 'object') return false
   let level: unknown[] = [value]
   for (let depth = 0; level.length > 0; depth += 1) {
     if (depth === jsonDepthLimit) return true
