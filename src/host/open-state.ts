@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import { storageFaultAt } from '../base/files/storage-fault.ts'
@@ -7,7 +8,12 @@ import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
 import { knownEnd, snapshotInCheckpoint } from '../journal/snapshot/known-end.ts'
-import { readSnapshot, refuseDoubtfulEdits } from '../journal/snapshot/snapshot.ts'
+import {
+  DamagedSnapshotError,
+  readSnapshot,
+  refuseDoubtfulEdits,
+  snapshotFileName,
+} from '../journal/snapshot/snapshot.ts'
 import { createSnapshotWriter, type SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
 import { writtenSnapshot } from '../journal/snapshot/written-snapshot.ts'
 import { createManifests, type Manifests } from '../lifecycle/manifests/manifests.ts'
@@ -54,18 +60,51 @@ async function openOwnJournal(parts: JournalSettings, file: HostFile | undefined
   return openJournal({ ...parts, acknowledged, witness })
 }
 
-/** Reads and checks it; changes nothing yet. What `scope` gets closes it. Throws `StartError`. */
+/**
+ * Puts a `.host.json` aside that cannot be read. In a fleet it counts for nothing but the name of the host: where the settings give
+ * that, it is no reason not to start.
+ */
+async function putSnapshotAside(
+  { directory, files, clock, logger }: OpenStateSettings,
+  error: Error,
+): Promise<void> {
+  const path = join(directory, snapshotFileName)
+  const kept = `${path}.damaged-${clock.now()}`
+  await asStartError(files.rename(path, kept))
+  logger.warn(
+    '.host.json could not be read; it was put aside, and is written anew from the journal of the fleet',
+    {
+      kept,
+      error: error.message,
+    },
+  )
+}
+
+/**
+ * Reads and checks it; changes nothing yet, but in a fleet puts aside what is damaged and can be had again. What `scope` gets closes
+ * it. Throws `StartError`.
+ */
 export async function openState(settings: OpenStateSettings, scope: Scope): Promise<OpenState> {
   const { directory, files, clock, logger, ring, segmentBytes, fleet } = settings
   const pluginDirectory = createPluginDirectory({ directory, files, logger })
   const manifests = createManifests(pluginDirectory, logger)
   const { vault, follow } = createJournalVault(ring, manifests)
-  const file = await asStartError(readSnapshot(files, directory, vault))
+  let damage: DamagedSnapshotError | undefined
+  const file = await asStartError(
+    readSnapshot(files, directory, vault).catch((error: unknown) => {
+      const isSpare = fleet !== undefined && settings.hostId !== undefined
+      if (!isSpare || !(error instanceof DamagedSnapshotError)) throw error
+      damage = error
+      return undefined
+    }),
+  )
   const parts = { directory, files, clock, logger, vault, segmentBytes }
-  const shared = fleet && (await asStartError(fleet.openJournal(parts)))
+  const shared = fleet && (await asStartError(fleet.openJournal({ ...parts, written: file?.journal })))
   const journal = shared ?? (await asStartError(openOwnJournal(parts, file)))
   follow(journal)
   scope.add(() => journal.close())
+  // Only now: a directory of another fleet, or of a host that works by itself, is refused above and stays as it is.
+  if (damage !== undefined) await putSnapshotAside(settings, damage)
   if (shared?.replicas === 1) {
     logger.warn(
       "The fleet's store is one NATS server: what is acknowledged survives the end of its process, but not the loss of its " +

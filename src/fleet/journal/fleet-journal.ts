@@ -2,6 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '../../base/problem.ts'
 import { DamagedJournalError } from '../../journal/segments/damaged-journal.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../journal/journal.ts'
+import { putJournalAside } from '../../journal/repair/repair.ts'
 import { noVault, type Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { StoreRefusedError } from '../store/store-errors.ts'
@@ -24,6 +25,8 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
   fleet: string
   /** A fleet that is not there is refused, and not founded. */
   mustExist?: boolean
+  /** An event of which another file here says that it is in this host's copy. */
+  written?: { seq?: number; event?: string } | undefined
   /** As in `StreamQueueSettings`. */
   author?: StreamQueueSettings['author']
   /** Whoever opens it, or waits for an append, does not any more. */
@@ -32,28 +35,45 @@ export interface FleetJournalSettings extends Omit<JournalSettings, 'createQueue
   failed?: (error: Error) => void
 }
 
-/** Throws `StoreRefusedError` or `StoreUnreachableError`; nothing is changed on disk then. */
+/**
+ * Throws `StoreRefusedError` or `StoreUnreachableError`; nothing is changed on disk then. A damaged copy is put aside and fetched
+ * again, where it is known to be one of this stream.
+ */
 export async function openFleetJournal(settings: FleetJournalSettings): Promise<FleetJournal> {
   const { connection, fleet, directory, logger } = settings
   const vault = settings.vault ?? noVault
   const stream = await openJournalStream(connection, fleet, { mustExist: settings.mustExist ?? false })
   let queue: StreamQueue | undefined
-  const journal = await openJournal({
-    ...settings,
-    isCopy: settings.isCopy ?? true,
-    createQueue(parts) {
-      queue = createStreamQueue(
-        { ...settings, stream, vault, recall, failed: settings.failed ?? told },
-        parts,
-      )
-      return queue
-    },
-  }).catch((error: unknown) => {
+  const open = (): Promise<Journal> =>
+    openJournal({
+      ...settings,
+      isCopy: settings.isCopy ?? true,
+      createQueue(parts) {
+        queue = createStreamQueue(
+          { ...settings, stream, vault, recall, failed: settings.failed ?? told },
+          parts,
+        )
+        return queue
+      },
+    })
+  const journal = await open().catch(async (error: unknown) => {
     if (!(error instanceof DamagedJournalError)) throw error
-    throw new StoreRefusedError(
-      `The copy of the fleet's journal is damaged (${messageOf(error)}). Delete ${directory}: it is fetched again.`,
-      { cause: error },
+    const { seq = 0, event } = settings.written ?? {}
+    if (!(await hasEvent(stream, seq, event, vault))) {
+      throw new StoreRefusedError(
+        `The copy of the fleet's journal is damaged (${messageOf(error)}). Delete ${directory}: it is fetched again.`,
+        { cause: error },
+      )
+    }
+    const copies = await putJournalAside(directory, settings.files, settings.clock.now())
+    logger.warn(
+      "This host's copy of the fleet's journal was damaged: it was put aside, and is fetched again",
+      {
+        error: messageOf(error),
+        copies,
+      },
     )
+    return open()
   })
   if (queue === undefined) throw new Error('The journal was opened without its queue')
   const { decide, start, close } = queue
@@ -150,18 +170,26 @@ async function refuseOther(
     )
   }
   if (seq === 0) return
-  const message = await stream.get({ seq })
-  if (message !== undefined && isSame(message.data)) return
+  if (await hasEvent(stream, seq, journal.eventId(seq), vault)) return
   throw new StoreRefusedError(
     `The stream ${stream.name} has another event ${seq} than this host's copy: it is not the fleet ${fleet} that this ` +
       `host belonged to. Correct the address or the name of the fleet. ${advice}`,
   )
+}
 
-  function isSame(data: Uint8Array): boolean {
-    try {
-      return decodeMessage(data, seq, vault).event.id === journal.eventId(seq)
-    } catch {
-      return false
-    }
+/** Whether the stream has the event with this id under this number. */
+async function hasEvent(
+  stream: JournalStream,
+  seq: number,
+  id: string | undefined,
+  vault: Vault,
+): Promise<boolean> {
+  if (seq === 0 || id === undefined || seq > stream.last) return false
+  const message = await stream.get({ seq })
+  if (message === undefined) return false
+  try {
+    return decodeMessage(message.data, seq, vault).event.id === id
+  } catch {
+    return false
   }
 }

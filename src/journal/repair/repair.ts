@@ -6,7 +6,7 @@ import { privateFileMode } from '../../base/files/private-files.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import { removeCheckpoint } from '../segments/checkpoint-file.ts'
 import { DamagedJournalError } from '../segments/damaged-journal.ts'
-import { endedSegments } from '../segments/segment.ts'
+import { endedSegments, journalFileName } from '../segments/segment.ts'
 import { snapshotFileName } from '../snapshot/snapshot.ts'
 
 /** What was done about one damaged line. */
@@ -36,7 +36,7 @@ export async function repairJournal(
   spare?: HostFile,
 ): Promise<Repair[]> {
   const repairs: Repair[] = []
-  const suffix = `.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
+  const suffix = suffixAt(now)
   for (;;) {
     try {
       await check()
@@ -64,10 +64,20 @@ export async function repairJournal(
   }
 }
 
+/** Puts all of a journal aside that is kept elsewhere, too, and can be read from there again. Answers where its files are now. */
+export async function putJournalAside(directory: string, files: FileSystem, now: number): Promise<string[]> {
+  await removeCheckpoint(files, directory)
+  return putAside(files, directory, join(directory, journalFileName), suffixAt(now))
+}
+
 /** Of a journal that is gone: the settings are those of `spare`, and the next start begins a history with them. */
 export async function beginAnew(files: FileSystem, directory: string, spare: HostFile): Promise<void> {
   await writeSnapshot(files, directory, { ...spare, journal: {} })
   await removeCheckpoint(files, directory)
+}
+
+function suffixAt(now: number): string {
+  return `.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
 }
 
 function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {
@@ -115,7 +125,9 @@ async function putAside(
   suffix: string,
 ): Promise<string[]> {
   const copies: string[] = []
-  for (const { name } of endedSegments(await files.readdir(directory))) {
+  const names = await files.readdir(directory)
+  const last = names.filter((name) => name === journalFileName)
+  for (const name of [...endedSegments(names).map((ended) => ended.name), ...last]) {
     const from = join(directory, name)
     await files.rename(from, `${from}${suffix}`)
     copies.push(`${from}${suffix}`)

@@ -59,8 +59,13 @@ export function withoutFold(file: HostFile | undefined): HostFile | undefined {
 
 const advice = 'Correct it, or move it away: then the host writes it anew from its journal.'
 
+/** `.host.json` is not what a host writes, nor what a person may make of it; the message is one line that says what to do. */
+export class DamagedSnapshotError extends Error {
+  override readonly name = 'DamagedSnapshotError'
+}
+
 /**
- * Reads `.host.json`; undefined when there is none. Throws one sentence that says what to do, or
+ * Reads `.host.json`; undefined when there is none. Throws `DamagedSnapshotError`, `UnusableFileError`, or
  * `SecretKeyError`. `vault`: as in `openJournal`.
  */
 export async function readSnapshot(
@@ -77,22 +82,23 @@ export async function readSnapshot(
     throw new UnusableFileError(path, error)
   }
   const json = parseJsonText(bytes, jsonDepthLimit + levelsAroundConfig)
-  if (!json.ok) throw new Error(`${path} ${json.message}. ${advice}`)
-  if (json.repeated.length > 0) throw new Error(`${path} has ${json.repeated.join(', ')} twice. ${advice}`)
+  if (!json.ok) throw new DamagedSnapshotError(`${path} ${json.message}. ${advice}`)
+  if (json.repeated.length > 0)
+    throw new DamagedSnapshotError(`${path} has ${json.repeated.join(', ')} twice. ${advice}`)
   const parsed = parseHostFile(json.value)
   if (!parsed.ok) {
     const list = parsed.errors.map(({ path: pointer, message }) => `${pointer || '/'} ${message}`).join('; ')
-    throw new Error(`${path} cannot be used: ${list}. ${advice}`)
+    throw new DamagedSnapshotError(`${path} cannot be used: ${list}. ${advice}`)
   }
   const twice =
     repeated(parsed.value.plugins?.installed?.map(({ id }) => id)) ??
     repeated(parsed.value.repositories?.map(({ name }) => `the repository ${name}`))
-  if (twice !== undefined) throw new Error(`${path} lists ${twice} twice. ${advice}`)
+  if (twice !== undefined) throw new DamagedSnapshotError(`${path} lists ${twice} twice. ${advice}`)
   try {
     return changeHostFile(vault.open, parsed.value)
   } catch (error) {
     if (error instanceof SecretKeyError) throw error
-    throw new Error(`${path} cannot be used: ${messageOf(error)}. ${advice}`, { cause: error })
+    throw new DamagedSnapshotError(`${path} cannot be used: ${messageOf(error)}. ${advice}`, { cause: error })
   }
 }
 

@@ -7,7 +7,11 @@ import { messageOf, Problem } from '../../../base/problem.ts'
 import { diskRetryDelay } from '../../../base/files/disk-retry-delays.ts'
 import { storageFault } from '../../../base/files/storage-fault.ts'
 import { type FleetFiles, openFleetFiles } from '../../../fleet/files/fleet-files.ts'
-import { type FleetJournal, openFleetJournal } from '../../../fleet/journal/fleet-journal.ts'
+import {
+  type FleetJournal,
+  type FleetJournalSettings,
+  openFleetJournal,
+} from '../../../fleet/journal/fleet-journal.ts'
 import type { StreamQueueSettings } from '../../../fleet/journal/stream-queue.ts'
 import { connectStore, type StoreAddress, type StoreConnection } from '../../../fleet/store/connect-store.ts'
 import {
@@ -44,6 +48,8 @@ export interface JournalParts extends Pick<
   'directory' | 'files' | 'clock' | 'logger' | 'vault' | 'segmentBytes'
 > {
   author: NonNullable<StreamQueueSettings['author']>
+  /** As in `FleetJournalSettings`. */
+  written?: FleetJournalSettings['written']
   /** Told once, when the journal cannot be followed any further. */
   failed(error: Error): void
 }
