@@ -17,7 +17,6 @@ export function keepSession(state: LeaseState, now: number): Result {
   if (own === null) return isSynced && !isLeaving ? beginSession(state, now) : [state, []]
   if (isLeaving && [...state.held.values()].every(({ phase }) => phase !== 'running' && phase !== 'stopping'))
     return withdraw(state, own, now)
-  if (own.isGivenUp) return [state, []]
   const inVainSince = waitsInVain(state, now) ? (own.inVainSince ?? now) : null
   const isGivenUp = inVainSince !== null && now - inVainSince >= timing.giveUpAfter
   const kept = { ...own, inVainSince, isGivenUp }

@@ -39,7 +39,7 @@ export function logRenewed(logger: Logger, before: LeaseState, after: LeaseState
   if (![...held.values()].some(isBack)) return
   logger.warn(
     'The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
-      "fleet's store could not be reached, or this machine was asleep",
+      "fleet's store could not be reached, the session had been given up, or this machine was asleep",
     { session: own.session, silentSeconds: Math.round((now - own.validFrom) / 1_000) },
   )
 }
@@ -53,6 +53,18 @@ export function logWaiting(logger: Logger, before: LeaseState, after: LeaseState
       { session: after.own.session },
     )
     return
+  }
+  if (
+    after.own?.isGivenUp === false &&
+    before.own?.isGivenUp === true &&
+    after.own.session === before.own.session
+  ) {
+    logger.info(
+      'The session of this host goes on: it has the MQTT broker again, or no other host has it any more',
+      {
+        session: after.own.session,
+      },
+    )
   }
   if (after.own === null || after.held === before.held) return
   for (const [plugin, { phase, epoch, askedAt, flushingSince }] of after.held) {

@@ -309,14 +309,24 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
     then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
-    title: 'also not when it has the broker again: its session is over, and another one begins',
+    title: 'when it has the broker again before its session is over, that goes on',
+    given: [...cutOff, ...besideOther, tick(6_500), tick(7_000), withoutBroker(7_100), tick(7_100)],
+    then: [renewal(3, 32)],
+  },
+  {
+    title: 'also when no other host has the broker any more',
+    given: [...cutOff, ...besideOther, tick(6_500), tick(7_000), withoutBroker(7_100, 'a', 'b'), tick(7_100)],
+    then: [renewal(3, 32)],
+  },
+  {
+    title: 'if it has it too late, its session is over, and another one begins',
     given: [
       ...cutOff,
       ...besideOther,
       tick(6_500),
-      withoutBroker(6_600),
-      [6_700, { type: 'flushed', plugin: 'p', epoch: 1 }],
-      leaseSeen(6_710, 'p', null, null, 1, 2),
+      withoutBroker(9_990),
+      [9_990, { type: 'flushed', plugin: 'p', epoch: 1 }],
+      leaseSeen(9_990, 'p', null, null, 1, 2),
       tick(10_010),
     ],
     then: [{ type: 'sessionOver', session: '0-x-0' }, renewal(0, 32, 'w-x-1')],

@@ -41,7 +41,7 @@ for (const { title, before, after, seconds, lines } of [
 
 const renewed =
   'warn The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
-  "fleet's store could not be reached, or this machine was asleep"
+  "fleet's store could not be reached, the session had been given up, or this machine was asleep"
 
 /** What this host knows of itself, with a session whose last renewal was sent at a time, and one plugin. */
 function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeaving = false }): LeaseState {
@@ -110,9 +110,14 @@ test('the log of a host whose plugin waits for the broker says so once, and why 
   assert.match(logger.lines[0]?.message ?? '', /waits for the MQTT broker/)
   logWaiting(logger, waiting(4_001), waiting(4_001, true), 4_500)
   logWaiting(logger, waiting(4_001, true), waiting(4_001, true), 4_600)
+  logWaiting(logger, waiting(4_001, true), waiting(4_001), 4_700)
   logOver(logger, waiting(4_001, true), 's', 6_000)
   assert.deepEqual(
     logger.lines.slice(1).map(({ level, message }) => `${level} ${message.slice(0, 42)}`),
-    ['warn The session of this host is given up, so t', 'info The session of this host is over'],
+    [
+      'warn The session of this host is given up, so t',
+      'info The session of this host goes on: it has t',
+      'info The session of this host is over',
+    ],
   )
 })
