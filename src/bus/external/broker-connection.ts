@@ -21,6 +21,8 @@ export interface BrokerConnection {
   readonly client: MqttClient | undefined
   /** Ends the connection that there is, without a word, and makes one when there is to be one. */
   renew(): void
+  /** Others reach the broker: the next attempt is made at once, if one is waited for. */
+  hurry(): void
   /** From now on none is made; the one that there is stays. */
   finish(): void
   /** Ends it without a word, and makes none any more. */
@@ -153,6 +155,12 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     renew() {
       dropAll()
       failures = 0
+      connect()
+    },
+    hurry() {
+      if (retry === undefined) return
+      retry.cancel()
+      retry = undefined
       connect()
     },
     finish() {

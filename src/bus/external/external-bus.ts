@@ -54,6 +54,8 @@ export interface ExternalBus extends StartableBus {
   deliver: NonNullable<StartableBus['deliver']>
   /** The session is another one, or over: its connection is ended without a word, and nothing more goes over it. */
   renew(): void
+  /** Others reach the broker: without a connection, one is tried at once. */
+  hurry(): void
   /**
    * Resolves when the broker has answered something that was sent after everything that was published before. Rejects when
    * the connection is lost meanwhile.
@@ -287,6 +289,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       throw new Problem('broker_unavailable', `The MQTT broker is elsewhere: connect to ${address} itself.`)
     },
     renew: () => connection.renew(),
+    hurry: () => connection.hurry(),
     async flush() {
       await queue.settled()
       const { client } = connection

@@ -113,6 +113,27 @@ test('attempts to reach a broker come later each time, and soon again once a con
   assert.deepEqual(ends.slice(9), [true, true])
 })
 
+test('who hears that others reach the broker tries at once, and once', async (context) => {
+  const { clock, connection, ends, appear, isConnected, comesAfter, attempts, ended } =
+    await createStage(context)
+  connection.hurry()
+  assert.equal(attempts(), 0, 'none was wanted yet')
+  connection.renew()
+  for (const [failed, delay] of [500, 1_000, 2_000].entries()) {
+    await ended(failed + 1)
+    await comesAfter(delay)
+  }
+  await ended(4)
+  await appear()
+  connection.hurry()
+  connection.hurry()
+  assert.equal(clock.waiting, 0, 'the attempt that waited is not made, too')
+  await isConnected()
+  connection.hurry()
+  assert.equal(attempts(), 5)
+  assert.equal(ends.length, 4, 'the connection that there is stays')
+})
+
 test('a new connection that is wanted is tried at once, and after the end none is', async (context) => {
   const { clock, connection, comesAfter, ended } = await createStage(context)
   connection.renew()

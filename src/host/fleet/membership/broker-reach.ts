@@ -1,5 +1,6 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
+import type { ExternalBus } from '../../../bus/external/external-bus.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
 
@@ -8,8 +9,7 @@ export interface BrokerReachSettings {
   fleet: string
   host: string
   clock: Clock
-  /** Whether this host has a connection to the broker now. */
-  hasBroker(): boolean
+  bus: Pick<ExternalBus, 'connected' | 'hurry'>
   /** Told each time that it is about other hosts than before. */
   changed(withoutBroker: ReadonlySet<string>): void
   /** Whether others reach the broker, and may do what this host does. */
@@ -23,6 +23,11 @@ const lookEvery = 1_000
 const holdsFor = 3_500
 /** Milliseconds without a connection that count for nothing: a broker is started again now and then. */
 const tolerated = 5_000
+/**
+ * Milliseconds for which this host tries to connect at each look once others have the broker; then at its own pace again. After an
+ * outage hosts would come back half a minute apart.
+ */
+const hurriesFor = 5_000
 
 /**
  * Milliseconds without a broker that others reach, until this host counts as cut off from it: longer than the pause between two
@@ -35,7 +40,7 @@ const cutOffAfter = 45_000
  * `lupine.<fleet>.messages.without-broker`, for as long as it is so. Returns the way to stop.
  */
 export function watchBrokerReach(settings: BrokerReachSettings): () => void {
-  const { connection, fleet, host, clock, hasBroker, changed, othersCould, cutOff } = settings
+  const { connection, fleet, host, clock, bus, changed, othersCould, cutOff } = settings
   const subject = `lupine.${fleet}.messages.without-broker`
   /** When each of the others said so last, and when this host had a connection, on the monotonic clock. */
   const said = new Map<string, number>()
@@ -52,7 +57,7 @@ export function watchBrokerReach(settings: BrokerReachSettings): () => void {
   function look(): void {
     const now = clock.monotonic()
     for (const [other, at] of said) if (now - at > holdsFor) said.delete(other)
-    if (hasBroker()) connectedAt = now
+    if (bus.connected) connectedAt = now
     const isWithout = now - connectedAt > tolerated
     if (isWithout && isConnected(connection)) connection.publish(subject, host)
     const all = [...said.keys(), ...(isWithout ? [host] : [])].sort()
@@ -61,7 +66,9 @@ export function watchBrokerReach(settings: BrokerReachSettings): () => void {
       changed(new Set(all))
     }
     aloneSince = isWithout && othersCould() ? (aloneSince ?? now) : undefined
-    if (aloneSince !== undefined && now - aloneSince >= cutOffAfter) cutOff()
+    if (aloneSince === undefined) return
+    if (now - aloneSince < hurriesFor) bus.hurry()
+    if (now - aloneSince >= cutOffAfter) cutOff()
   }
 
   const timer = every(clock, lookEvery, look)

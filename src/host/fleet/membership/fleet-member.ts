@@ -261,7 +261,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
         followWanted({ journal, clock, manifests, handover, keeper, owns }),
         watchBrokerReach({
           ...{ connection: fleet.connection, fleet: fleet.name, host: id, clock, changed: keeper.seeBrokers },
-          hasBroker: () => bus.connected,
+          bus,
           othersCould: () => othersMayRunAll(keeper.state, elapsed.elapsed()),
           // Nobody else speaks for the fleet meanwhile, nor answers what is asked over MQTT.
           cutOff: () => keeper.giveBack(coordinatorLease),
