@@ -229,12 +229,12 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     sources: ['lifecycle.ts', 'context.ts', 'secrets'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [
-      ...['lifecycle.ts', 'context.ts', 'permissions', 'secrets', 'manifests', 'running'],
+      ...['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'secrets', 'manifests', 'running'],
       ...['sources', 'loading'],
     ],
     supervision: ['lifecycle.ts', 'context.ts', 'manifests', 'running', 'sources', 'loading', 'installing'],
     commands: [
-      ...['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'queries'],
+      ...['lifecycle.ts', 'context.ts', 'ownership.ts', 'secrets', 'manifests', 'running', 'queries'],
       ...['loading', 'installing', 'supervision'],
     ],
     'create-lifecycle.ts': [

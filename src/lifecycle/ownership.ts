@@ -1,3 +1,4 @@
+import { Problem } from '../base/problem.ts'
 import type { Integrity } from '../schema/journal/journal-event.ts'
 import type { PluginError } from '../schema/plugin/plugin.ts'
 
@@ -22,6 +23,16 @@ const here: Whereabouts = { host: null, epoch: null, absence: null, stale: false
 
 /** Of a host that works by itself. */
 export const ownsAll: Ownership = { owns: () => true, whereabouts: () => here }
+
+/** A command for a plugin that another host has, or is to have: nothing was done, and the command may go there. */
+export class ElsewhereError extends Problem {
+  constructor(plugin: string) {
+    super(
+      'plugin_moving',
+      `${plugin} is moving to another host, and nothing was changed; try again in a second.`,
+    )
+  }
+}
 
 /** Where all hosts of a fleet find the files of plugins. */
 export interface SharedFiles {

@@ -281,6 +281,7 @@ test('a plugin is given up to another host at once while the repository does not
   await host.host.lifecycle.handover.giveUp('@test/clock')
   const refused = await update
   assert.deepEqual([refused.status, refused.body.code], [503, 'plugin_moving'])
+  assert.match(refused.body.detail, /nothing was changed/)
 })
 
 test('a plugin is removed at once while an update waits for a repository to say whether it has the plugin', async (context) => {

@@ -8,6 +8,7 @@ import type { Reconciler } from '../supervision/reconciler.ts'
 import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ReleasableTurn } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
+import { ElsewhereError } from '../ownership.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 
 /** Runs commands one after another for each plugin, and answers each when all it did is on disk. */
@@ -31,13 +32,6 @@ export interface CommandRunner {
   readonly stopping: boolean
   /** From now on every command is refused. */
   refuseFurther(): void
-}
-
-/** When it was the turn of a command another host had its plugin: nothing was done, and the command may go there. */
-export class ElsewhereError extends Problem {
-  constructor(plugin: string) {
-    super('plugin_moving', `${plugin} is moving to another host; try again in a second.`)
-  }
 }
 
 /** How often a command is decided, while what its host did before becomes known only then. */

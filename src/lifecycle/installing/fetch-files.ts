@@ -7,6 +7,7 @@ import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { installedVersion, type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
 import type { InstallRequest, ReleasableTurn } from '../lifecycle.ts'
+import { ElsewhereError } from '../ownership.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
 
@@ -97,8 +98,7 @@ async function fetchUnlessEnded<T>(
 /** `reason`: as `LoadCancellation` gives it. */
 function interrupted(id: string, done: string, reason: string, stopped: boolean): Problem {
   if (stopped) return shuttingDown()
-  if (reason.endsWith(moveToAnotherHost))
-    return new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+  if (reason.endsWith(moveToAnotherHost)) return new ElsewhereError(id)
   return new Problem(
     'invalid_transition',
     `${id} was not ${done}: while its files were being fetched that was ${reason}. Ask again if it is still to be ${done}.`,

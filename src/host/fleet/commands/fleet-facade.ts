@@ -4,9 +4,9 @@ import { Problem } from '../../../base/problem.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import type { Journal } from '../../../journal/journal.ts'
 import { isInstalled, pluginIn, stateOf } from '../../../journal/fold/evolve.ts'
-import { ElsewhereError } from '../../../lifecycle/commands/command-runner.ts'
 import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../../lifecycle/facade.ts'
+import { ElsewhereError } from '../../../lifecycle/ownership.ts'
 import type { SharedRequests } from '../../../http/requests/shared-requests.ts'
 import { joinSuggestions } from '../../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../../schema/manifest/field-definition.ts'
@@ -284,7 +284,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     async answer(method, given) {
       const [id] = given
       if (typeof id === 'string' && (commands as readonly string[]).includes(method) && !ownership.owns(id))
-        throw new Problem('plugin_moving', `${id} is moving to another host; try again in a second.`)
+        throw new ElsewhereError(id)
       const value = await answerOwn(method, given)
       return { seq: journal.live.seq, value }
     },
