@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
+import type { Plugin } from '../../../src/schema/plugin/plugin.ts'
 import { connect, createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { createTcpProxy } from '../../helpers/tcp-proxy.ts'
 import { until } from '../../helpers/until.ts'
@@ -34,6 +35,35 @@ test('a plugin leaves a host that cannot reach the broker, and none is given to 
   })
   assert.equal((await b.request('PUT', `${path}/placement`, { body: {} })).status, 200)
   assert.equal((await install(b, '@fixtures/hello')).host, 'b')
+})
+
+test('a plugin that cannot leave a host without broker, which has another one that no other host may run, is told so', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const way = await createTcpProxy(t, stage.broker)
+  const settings = { mqttUrl: `mqtt://127.0.0.1:${way.port}` }
+  const a = await stage.start('a', { settings })
+  for (const plugin of [id, '@fixtures/hello']) await install(a, plugin)
+  const b = await stage.start('b')
+  assert.equal((await a.request('PUT', '/api/plugins/hello/placement', { body: { host: 'a' } })).status, 200)
+  way.refuse()
+  assert.equal((await b.request('PUT', `${path}/placement`, { body: { host: 'b' } })).status, 200)
+  const waits = /^It is to leave the host a, which cannot reach the MQTT broker; .* stop that host/
+  await untilPlugin(
+    b,
+    id,
+    'to wait',
+    ({ host, state, error }) => host === 'a' && state === 'unloaded' && waits.test(error?.message ?? ''),
+  )
+  await until('the list to show it', async () => {
+    const { body } = await b.request('GET', '/api/plugins')
+    const shown = (body as { plugins: Plugin[] }).plugins.map(({ id: plugin, state }) => `${plugin} ${state}`)
+    return shown.join() === `${id} unloaded,@fixtures/hello running`
+  })
+  const refused = await b.request('POST', `${path}/config`, { body: { config: {} } })
+  assert.deepEqual([refused.status, refused.body.code], [503, 'plugin_moving'])
+  assert.match(refused.body.detail, /^Nothing was changed\. It is to leave the host a/)
+  way.pass()
+  await untilPlugin(b, id, 'to run on b', ({ host, state }) => host === 'b' && state === 'running')
 })
 
 test('where the host that answers for the fleet has long had no broker, another one answers', async (t) => {

@@ -15,7 +15,7 @@ import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import { createFleetLogs, timeQuestion } from './fleet-logs.ts'
 import type { FleetMember } from '../membership/fleet-member.ts'
-import { moving, storeAway, withoutHolder } from './fleet-problems.ts'
+import { moving, stillMoving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from '../messages/host-calls.ts'
 import { createFleetPlacing, labelsOf } from '../placement/placing.ts'
 import { reachEvent } from '../messages/reach-event.ts'
@@ -138,7 +138,8 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
             : error instanceof Problem && error.code === 'plugin_moving'
         // Counted from the first word of it: the store may have been away for a moment before.
         deadline ??= clock.monotonic() + moveWait
-        if (!isMoving || clock.monotonic() >= deadline) throw error
+        if (!isMoving) throw error
+        if (clock.monotonic() >= deadline) throw stillMoving(error, ownership.whereabouts(id))
         await changeUntil(Math.min(deadline, clock.monotonic() + movePause))
       }
     }

@@ -22,3 +22,8 @@ export function withoutHolder(id: string, { absence }: Whereabouts): Problem {
     `Nothing of ${id} was changed: only the host that has it changes it, and it has none. ${absence.message}`,
   )
 }
+
+/** The refusal of a change, of a plugin that is about to move and has not for long: with why, where that is known. */
+export function stillMoving(refusal: unknown, { absence }: Whereabouts): unknown {
+  return absence === null ? refusal : new Problem('plugin_moving', `Nothing was changed. ${absence.message}`)
+}

@@ -12,6 +12,17 @@ export function holderOf(state: LeaseState, plugin: string): Holder | undefined 
   return holder?.host === state.host && !state.held.has(plugin) ? undefined : holder
 }
 
+/**
+ * The host that a plugin is to leave, and cannot, as it has no broker, which has to answer before. Nobody runs the plugin meanwhile.
+ * Undefined: there is none.
+ */
+export function strandedOn(state: LeaseState, plugin: string, now: number): string | undefined {
+  const host = holderOf(state, plugin)?.host
+  if (host === undefined || !state.withoutBroker.has(host)) return undefined
+  const hosts = hostsFor(state, plugin, now)
+  return hosts.length > 0 && !hosts.includes(host) ? host : undefined
+}
+
 /** Plugins of each live host. */
 export function pluginCounts(state: LeaseState): Map<string, number> {
   const found = new Map<string, number>()

@@ -3,7 +3,7 @@ import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import type { Holder } from '../../../fleet/leases/views.ts'
 import type { Whereabouts } from '../../../lifecycle/ownership.ts'
 import type { PluginError } from '../../../schema/plugin/plugin.ts'
-import { holderOf, hostsFor } from './holders.ts'
+import { holderOf, hostsFor, strandedOn } from './holders.ts'
 
 /** Where each plugin of the fleet runs, and why one does not, as this host knows it. */
 export interface KnownWhereabouts {
@@ -36,7 +36,8 @@ export function createWhereabouts(
 
   function absenceOf(plugin: string): 'lease_lost' | 'no_host' | undefined {
     const { state } = keeper
-    if (holderIn(plugin) !== undefined) {
+    const isStranded = strandedOn(state, plugin, elapsed()) !== undefined
+    if (holderIn(plugin) !== undefined && !isStranded) {
       missing.delete(plugin)
       return undefined
     }
@@ -45,13 +46,19 @@ export function createWhereabouts(
     // Its store is away: nobody here knows whether there is another host.
     if (!keeper.maySpeak())
       return state.leases.get(plugin)?.record?.host === state.host ? 'lease_lost' : undefined
-    if (hostsFor(state, plugin, elapsed()).length === 0) return 'no_host'
+    if (!isStranded && hostsFor(state, plugin, elapsed()).length === 0) return 'no_host'
     // One that was told to be away stays so until a host has it.
     const isMoving = clock.monotonic() - since < moveTime && !absences.has(plugin)
     return isMoving ? undefined : 'lease_lost'
   }
 
   function sentenceOf(code: 'lease_lost' | 'no_host', plugin: string): string {
+    const stranded = strandedOn(keeper.state, plugin, elapsed())
+    if (stranded !== undefined)
+      return (
+        `It is to leave the host ${stranded}, which cannot reach the MQTT broker; that has to answer before another host may run it. ` +
+        `See whether ${stranded} reaches the broker, or stop that host; then it comes back by itself.`
+      )
     if (code === 'lease_lost')
       return 'The host that ran it has lost its lease; it comes back by itself as soon as a host can take it.'
     const { host, labels = [] } = keeper.state.wanted.get(plugin) ?? {}
@@ -69,7 +76,8 @@ export function createWhereabouts(
       const holder = holderIn(plugin)
       const host = holder?.host ?? null
       const epoch = holder?.epoch ?? null
-      const absence = holder === undefined ? (absences.get(plugin) ?? null) : null
+      const isAway = holder === undefined || strandedOn(keeper.state, plugin, elapsed()) !== undefined
+      const absence = isAway ? (absences.get(plugin) ?? null) : null
       const stale = host !== keeper.state.host && !keeper.maySpeak()
       const last = known.get(plugin)
       const isSame =
