@@ -66,13 +66,9 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
       )
     }
     const copies = await putJournalAside(directory, settings.files, settings.clock.now())
-    logger.warn(
-      "This host's copy of the fleet's journal was damaged: it was put aside, and is fetched again",
-      {
-        error: messageOf(error),
-        copies,
-      },
-    )
+    const { path, line } = error
+    const what = "This host's copy of the fleet's journal was damaged: it was put aside, and is fetched again"
+    logger.warn(what, { path, line, copies })
     return open()
   })
   if (queue === undefined) throw new Error('The journal was opened without its queue')
@@ -152,11 +148,21 @@ async function refuseOther(
   journal: Journal,
   { directory, fleet, vault = noVault }: FleetJournalSettings,
 ): Promise<void> {
-  const { seq } = journal.state
+  const { state, first } = journal
+  const { seq } = state
   const advice =
     `Put the stream back from a backup; or, if the fleet really begins anew, move ${directory} away, but keep it: it has ` +
     'plugins and settings as they were, and docs/operation.md tells how they come back ("A store that is lost"). A host ' +
     'that has run alone so far is taken in by "lupine fleet join".'
+  const isGone = stream.last === 0 || stream.first > 1
+  if (!isGone && (await hasEvent(stream, seq, journal.eventId(seq), vault))) return
+  if (!isGone && (await hasEvent(stream, first, journal.eventId(first), vault))) {
+    throw new StoreRefusedError(
+      `The stream ${stream.name} (up to event ${stream.last}) lacks events that this host has seen (up to event ${seq}): its servers ` +
+        'have lost the last ones, as in a power cut, or were put back from an older backup. Put a newer one in place; or, to go on ' +
+        `without them, move ${directory} away, but keep it, and start this host again. The same goes for each host that says so.`,
+    )
+  }
   if (stream.last < seq) {
     throw new StoreRefusedError(
       `The stream ${stream.name} ends with event ${stream.last}, and this host has seen event ${seq}: somebody has ` +
@@ -170,7 +176,6 @@ async function refuseOther(
     )
   }
   if (seq === 0) return
-  if (await hasEvent(stream, seq, journal.eventId(seq), vault)) return
   throw new StoreRefusedError(
     `The stream ${stream.name} has another event ${seq} than this host's copy: it is not the fleet ${fleet} that this ` +
       `host belonged to. Correct the address or the name of the fleet. ${advice}`,

@@ -197,18 +197,28 @@ const badStores: {
     hasCopy: false,
   },
   {
+    title: 'a stream that has lost its last event',
+    async make(context, url) {
+      await makeAnew(context, url, (known) => known.slice(0, 2))
+    },
+    says: /^The stream LUPINE_home_JOURNAL \(up to event 2\) lacks events that this host has seen \(up to event 3\): .* move /,
+    hasCopy: true,
+  },
+  {
+    title: 'a stream that has lost its last event, and has gone on without it',
+    async make(context, url) {
+      await makeAnew(context, url, (known) => known.slice(0, 2))
+      const { journal } = await openHost(context, url, await temporaryDirectory(context))
+      await journal.append(installation('@a/other'), 'http')
+      await journal.close()
+    },
+    says: /^The stream LUPINE_home_JOURNAL \(up to event 4\) lacks events that this host has seen \(up to event 3\): .* move /,
+    hasCopy: true,
+  },
+  {
     title: 'a stream from which somebody has taken an event that the copy does not have',
     async make(context, url) {
-      const { connection, manager } = await managerOf(context, url)
-      const name = journalStreamName('home')
-      const messages = [1, 2, 3].map((seq) => manager.streams.getMessage(name, { seq }))
-      const known = (await Promise.all(messages)).map((message) => message?.data ?? new Uint8Array())
-      await manager.streams.delete(name)
-      // The host itself makes streams that do not let that happen.
-      await manager.streams.add({ name, subjects: [journalSubjects('home')] })
-      const { jetstream } = await import('@nats-io/jetstream')
-      for (const data of [...known, 'x', 'x'])
-        await jetstream(connection).publish(journalSubject('home', id), data)
+      const { manager, name } = await makeAnew(context, url, (known) => [...known, 'x', 'x'])
       await manager.streams.deleteMessage(name, 4)
     },
     says: /^The events 4 to 4 are missing in the stream LUPINE_home_JOURNAL: somebody has emptied it\. Put its files back/,
@@ -266,6 +276,23 @@ const badStores: {
     hasCopy: true,
   },
 ]
+
+/** With other messages, of those three that `closedFleet` made. The host itself makes streams that do not let that happen. */
+async function makeAnew(
+  context: TestContext,
+  url: string,
+  messagesOf: (known: Uint8Array[]) => (Uint8Array | string)[],
+) {
+  const { connection, manager } = await managerOf(context, url)
+  const name = journalStreamName('home')
+  const messages = [1, 2, 3].map((seq) => manager.streams.getMessage(name, { seq }))
+  const known = (await Promise.all(messages)).map((message) => message?.data ?? new Uint8Array())
+  await manager.streams.delete(name)
+  await manager.streams.add({ name, subjects: [journalSubjects('home')] })
+  const { jetstream } = await import('@nats-io/jetstream')
+  for (const data of messagesOf(known)) await jetstream(connection).publish(journalSubject('home', id), data)
+  return { manager, name }
+}
 
 /** As `closedFleet` made it, with all its messages thrown away; the host itself makes streams that do not let that happen. */
 async function makePurged(context: TestContext, url: string): Promise<void> {
