@@ -43,7 +43,7 @@ const exitCode = { ok: 0, failed: 1, usage: 2 } as const
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 /** As shells count: 128 and the number of the signal. */
-const codesOfSignals = { SIGINT: 130, SIGTERM: 143 } as const
+const codesOfSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
 function fail(message: string, code: number): never {
   process.stderr.write(`lupine: ${message}\n`)
@@ -177,6 +177,12 @@ function finishBeforeSignals(): void {
     )
   }
   for (const signal of signals) process.on(signal, finishFirst)
+  // A terminal that is closed, or the shell of npm that has ended: nobody is there to be told, or in a hurry.
+  process.on('SIGHUP', () => {
+    process.exitCode ??= codesOfSignals.SIGHUP
+  })
+  // Ctrl-C ends who reads this as well, such as tee.
+  process.stderr.on('error', () => undefined)
 }
 
 /** Writes what a command answers. What stops it is one line, too. */

@@ -25,7 +25,7 @@ async function beginRepair(context: TestContext) {
   const command = spawn(process.execPath, [programPath, ...flags], { stdio: ['ignore', 'pipe', 'pipe'] })
   context.after(() => void command.kill('SIGKILL'))
   const ended = once(command, 'exit')
-  const [answer, words] = [text(command.stdout), text(command.stderr)]
+  const [answer, words] = [text(command.stdout), text(command.stderr).catch(() => 'nobody reads it')]
   // It comes back once the command has opened it, too.
   const keyFile = await open(key, 'w')
   context.after(() => keyFile.close())
@@ -34,6 +34,13 @@ async function beginRepair(context: TestContext) {
     async end(signal: NodeJS.Signals): Promise<void> {
       command.kill(signal)
       await Promise.race([once(command.stderr, 'data'), ended])
+    },
+    send: (signal: NodeJS.Signals) => command.kill(signal),
+    /** Nobody reads what it says of itself any more. */
+    async leave(): Promise<void> {
+      const closed = once(command.stderr, 'close')
+      command.stderr.destroy()
+      await closed
     },
     async goOn(): Promise<void> {
       await keyFile.writeFile('0'.repeat(64)).catch(() => undefined)
@@ -69,6 +76,25 @@ for (const [signal, code] of [
     assert.deepEqual(await repair.copies(), [repair.damaged])
   })
 }
+
+test('a terminal that is closed, however often it says so, ends no command half-way', async (context) => {
+  const repair = await beginRepair(context)
+  repair.send('SIGHUP')
+  repair.send('SIGHUP')
+  await repair.goOn()
+  const { ended, words } = await repair.outcome()
+  assert.deepEqual([ended, words], [[129, null], ''])
+  assert.deepEqual(await repair.copies(), [repair.damaged])
+})
+
+test('a command whose reader is ended by the same signal finishes what it has begun', async (context) => {
+  const repair = await beginRepair(context)
+  await repair.leave()
+  repair.send('SIGINT')
+  await repair.goOn()
+  assert.deepEqual((await repair.outcome()).ended, [130, null])
+  assert.deepEqual(await repair.copies(), [repair.damaged])
+})
 
 test('a command that is told to end once more ends at once', async (context) => {
   const repair = await beginRepair(context)
