@@ -104,12 +104,22 @@ const present = existsSync(indexFile) ? readJson(indexFile) : {}
 if (typeof present !== 'object' || present === null || Array.isArray(present))
   fail(`${indexFile} is no index: it must be an object with a list of plugins, or not be there yet`)
 const { plugins: listed, ...written } = present
-const head = { ...headOfFolder(), ...written }
-// No host takes an index with another one.
-if (!namespacePattern.test(head.namespace))
-  fail(
-    `${indexFile} has the namespace "${head.namespace}": small letters, digits, ".", "_" and "-" are possible`,
-  )
+const head = { ...written }
+// Behind what is written: another order would be another file, with another signature.
+for (const [member, value] of Object.entries(headOfFolder()))
+  if ((head[member] ?? '') === '') head[member] = value
+// No host takes an index with others.
+const rules = [
+  ['version', head.version === 1, '1'],
+  ['name', typeof head.name === 'string', 'a text'],
+  [
+    'namespace',
+    typeof head.namespace === 'string' && namespacePattern.test(head.namespace),
+    'a text of small letters, digits, ".", "_" and "-"',
+  ],
+]
+for (const [member, isRight, what] of rules)
+  if (!isRight) fail(`${indexFile} has the ${member} ${JSON.stringify(head[member])}: it must be ${what}`)
 const folders = readdirSync(folder, { withFileTypes: true })
   // A folder without a manifest is something else: version control, say.
   .filter((entry) => entry.isDirectory() && existsSync(join(folder, entry.name, 'plugin.json')))

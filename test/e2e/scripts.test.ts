@@ -124,7 +124,10 @@ test('what an index lacks above its list comes from the name of its folder, and 
   for (const [text, sentence] of [
     ['[]', /^\S*plugins\.json is no index: .*\n$/],
     ['null', /^\S*plugins\.json is no index: .*\n$/],
-    ['{ "namespace": "My Own" }', /^\S*plugins\.json has the namespace "My Own": small letters, .*\n$/],
+    ['{ "namespace": "My Own" }', /^\S*plugins\.json has the namespace "My Own": .* small letters, .*\n$/],
+    ['{ "namespace": 5 }', /^\S*plugins\.json has the namespace 5: it must be a text .*\n$/],
+    ['{ "name": ["x"] }', /^\S*plugins\.json has the name \["x"\]: it must be a text\n$/],
+    ['{ "version": 2 }', /^\S*plugins\.json has the version 2: it must be 1\n$/],
   ] as const) {
     await writeFile(index, text)
     const { status, stderr } = run('scripts/index-repository.mjs', folder)
@@ -132,11 +135,42 @@ test('what an index lacks above its list comes from the name of its folder, and 
     assert.match(stderr, sentence)
     assert.equal(await readFile(index, 'utf8'), text)
   }
-  await writeFile(index, '{ "namespace": "own", "plugins": [{ "id": "lamp" }], "url": "x" }')
-  assert.deepEqual(run('scripts/index-repository.mjs', folder), { status: 0, stderr: '' })
-  const { plugins, ...head } = JSON.parse(await readFile(index, 'utf8'))
-  assert.deepEqual(head, { version: 1, name: 'my-own', namespace: 'own', url: 'x' })
-  assert.equal(plugins[0].version, '1.0.0')
+  for (const [text, expected] of [
+    [
+      '{ "namespace": "own", "plugins": [{ "id": "lamp" }], "url": "x" }',
+      [
+        ['namespace', 'own'],
+        ['url', 'x'],
+        ['version', 1],
+        ['name', 'my-own'],
+      ],
+    ],
+    [
+      '{ "name": null, "namespace": "" }',
+      [
+        ['name', 'my-own'],
+        ['namespace', 'my-own'],
+        ['version', 1],
+      ],
+    ],
+  ] as const) {
+    await writeFile(index, text)
+    assert.deepEqual(run('scripts/index-repository.mjs', folder), { status: 0, stderr: '' })
+    const { plugins, ...head } = JSON.parse(await readFile(index, 'utf8'))
+    // As it was written, in the same order, with what it lacked behind.
+    assert.deepEqual(Object.entries(head), expected)
+    assert.equal(plugins[0].version, '1.0.0')
+  }
+})
+
+test('an index that says all above its list is up to date in whatever order it does so', async (t) => {
+  const folder = await temporaryDirectory(t)
+  const index = join(folder, 'plugins.json')
+  const text = '{ "name": "Mine", "namespace": "own", "version": 1, "plugins": [] }'
+  await writeFile(index, text)
+  for (const flags of [['--check'], []])
+    assert.deepEqual(run('scripts/index-repository.mjs', ...flags, folder), { status: 0, stderr: '' })
+  assert.equal(await readFile(index, 'utf8'), text)
 })
 
 test('an index has the hash of every file that a host fetches, however the manifest names them', async (t) => {
