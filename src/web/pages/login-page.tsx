@@ -13,13 +13,14 @@ export function LoginPage({ onDone }: { onDone(): void }) {
     onDone()
   }
 
-  // All tabs have one login: somebody may have logged in at another one.
+  // All tabs have one login: somebody may have logged in at another one, also before this page was there.
   useEffect(() => {
     const look = async (): Promise<void> => {
       if (document.visibilityState === 'visible' && (await session()).authenticated) go()
     }
     const listener = (): void => void look().catch(() => undefined)
     document.addEventListener('visibilitychange', listener)
+    listener()
     return () => document.removeEventListener('visibilitychange', listener)
   }, [])
 

@@ -5,6 +5,7 @@ import { openWindow, plainName } from '../../helpers/browser-window.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import {
+  answeredLate,
   hostWithFixedPort,
   hostWithLamp,
   lamp,
@@ -219,6 +220,27 @@ test('who has logged in at one tab is not asked by the others', options, async (
   await sign(first, 'Live').waitFor()
   assert.equal(await first.getByLabel('Token of this host').count(), 0)
 })
+
+test(
+  'a tab that hears only after the login at another one that it needs one is not asked',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { settings: { token } })
+    const window = await openWindow(context)
+    const [first, second] = [await window.newPage(), await window.newPage()]
+    const asked = [/\/api\/history/, /\/api\/system$/, /\/api\/plugins$/]
+    const answers = await Promise.all(asked.map((address) => answeredLate(first, address)))
+    await first.goto(`${host.url}/plugins`)
+    await Promise.all(answers.map(({ isAnswered }) => isAnswered))
+    await second.goto(`${host.url}/plugins`)
+    await logIn(second)
+    await first.bringToFront()
+    await until('a look at the first', async () => (await visibility(first)) === 'visible')
+    for (const { release } of answers) release()
+    await sign(first, 'Live').waitFor()
+    assert.equal(await first.getByLabel('Token of this host').count(), 0)
+  },
+)
 
 test('a tab goes on collecting what plugins emit while two others are used', options, async (context) => {
   const host = await hostWithLamp(context)
