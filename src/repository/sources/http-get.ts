@@ -117,11 +117,13 @@ function plainHeaders({ headers }: IncomingMessage): Response['headers'] {
 }
 
 function decoded(response: IncomingMessage): Pick<Response, 'body' | 'unknownEncoding'> {
-  const given = response.headers['content-encoding']?.trim().toLowerCase() ?? ''
-  const encoding = given === '' ? 'identity' : given
+  const given = response.headers['content-encoding']?.toLowerCase().split(',') ?? []
+  // Some proxies leave empty members, or say of no encoding that it is one.
+  const encodings = given.map((name) => name.trim()).filter((name) => name !== '' && name !== 'identity')
+  if (encodings.length === 0) return { body: response, unknownEncoding: undefined }
+  const encoding = encodings.join(', ')
   const create = Object.hasOwn(decoders, encoding) ? decoders[encoding] : undefined
-  if (create === undefined)
-    return { body: response, unknownEncoding: encoding === 'identity' ? undefined : encoding }
+  if (create === undefined) return { body: response, unknownEncoding: encoding }
   const decoder = create()
   pipeline(response, decoder, () => undefined)
   return { body: decoder, unknownEncoding: undefined }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { gzipSync } from 'node:zlib'
 import { createHttpGet, systemNetwork } from '../../../src/repository/sources/http-get.ts'
 import { listen } from '../../helpers/listen.ts'
 
@@ -34,17 +35,27 @@ test('a file without a length is no file when its connection breaks off instead 
   )
 })
 
-test('a server may say that it sends a file as it is, or say nothing of it', async (context) => {
+test('a server may say that it sends a file as it is, or say nothing of it, beside an encoding as well', async (context) => {
   const server = createServer((socket) =>
     socket.once('data', (request) => {
       const [, encoding = ''] = /^GET \/(\S*)/.exec(request.toString()) ?? []
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\n\r\nwhole`)
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Encoding: ${encoding}\r\n\r\n`)
+      socket.end(/gzip/i.test(encoding) ? gzipSync('whole') : 'whole')
     }),
   )
   const port = await listen(server)
   context.after(() => server.close())
   const get = createHttpGet(systemNetwork)
-  for (const encoding of ['', 'Identity']) {
+  for (const encoding of [
+    '',
+    'Identity',
+    ',',
+    'GZIP',
+    'X-Gzip',
+    'gzip,',
+    'identity,gzip',
+    'gzip,,Identity',
+  ]) {
     const { body, unknownEncoding } = await get(new URL(`http://127.0.0.1:${port}/${encoding}`), {
       headers: {},
       signal: new AbortController().signal,
