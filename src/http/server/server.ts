@@ -33,11 +33,12 @@ const closingGrace = 2_000
 
 /**
  * Connections at a time, event streams included; a WebSocket counts until it is one. Each takes a file descriptor,
- * which the host needs for its files, too.
+ * which the host needs for its files, too. Of one address other than this machine: some dozen browsers with an event stream in
+ * each of their tabs.
  */
-const connectionsLimit = 1_000
-/** Of one address other than this machine: some dozen browsers with an event stream in each of their tabs. */
-const connectionsPerAddressLimit = 250
+const usualLimits: ConnectionLimits = { connections: 1_000, connectionsPerAddress: 250 }
+/** The part of all places that the bodies of one network leave to those who have not asked yet. */
+const partToAsk = 0.05
 
 export interface ServerSettings {
   bind: string
@@ -74,14 +75,12 @@ export interface Server {
 
 /** An HTTP server that gives a slow, broken or hostile client neither time nor memory. */
 export function createHttpServer(settings: ServerSettings): Server {
-  const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short } = settings
+  const { bind, port, clock, tls, handle, upgrade, isCutOff, refused, short, limits = usualLimits } = settings
   // Requests that are not answered yet, by connection: in the order in which the first of them began, or the last of them was
   // answered where there is none. Connections that were upgraded belong to somebody else.
   const connections = new Map<Socket, Client>()
-  const taken = createConnections(
-    settings.limits ?? { connections: connectionsLimit, connectionsPerAddress: connectionsPerAddressLimit },
-    makeRoom,
-  )
+  const taken = createConnections(limits, makeRoom)
+  const placesToAsk = limits.connections * partToAsk
   // How to stop counting a connection, by the address of the other side.
   const places = new Map<string, () => void>()
   let closing: Promise<void> | undefined
@@ -186,22 +185,24 @@ export function createHttpServer(settings: ServerSettings): Server {
   /**
    * A thousand that ask nothing keep nobody out: the one that has done so for the longest time goes, else the one that has been
    * agreeing on its encryption for the longest, else the one that has been sending a body for the longest, of the network that
-   * sends most of them: whoever sends many takes no place from who sends one.
+   * sends most of them: whoever sends many takes no place from who sends one. That one goes first where bodies leave next to no
+   * place to others: whoever comes needs a moment to ask, and would make room for the next one before that.
    */
   function makeRoom(): void {
-    for (const [socket, { answers }] of connections) {
-      if (answers.size === 0 && evict(socket)) return
-    }
-    for (const socket of handshakes.values()) {
-      if (evict(socket)) return
-    }
+    const asking: Socket[] = []
     const sending = new Map<string, Socket[]>()
     for (const [socket, { answers, network }] of connections) {
       const [first] = answers
       if (first?.req.complete === false) getOrInsert(sending, network, () => []).push(socket)
+      if (first !== undefined) continue
+      asking.push(socket)
+      if (asking.length > placesToAsk && asking.some(evict)) return
     }
+    asking.push(...handshakes.values())
     const most = [...sending.values()].reduce((one, other) => (other.length > one.length ? other : one), [])
-    for (const socket of most) if (evict(socket)) return
+    const isCrowded = asking.length <= placesToAsk && most.length > placesToAsk
+    const order = isCrowded ? [most, asking] : [asking, most]
+    order.some((sockets) => sockets.some(evict))
   }
 
   /** False: it is not counted any more. */

@@ -34,16 +34,21 @@ async function start(context: TestContext, limits: ConnectionLimits) {
   })
   await server.start()
 
+  async function come(localAddress = '127.0.0.1'): Promise<{ socket: Socket }> {
+    const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
+    context.after(() => void socket.destroy())
+    socket.on('error', () => undefined)
+    await once(socket, 'connect')
+    return { socket }
+  }
+
   /** A connection, and what it is answered first; empty when it is refused. */
   async function ask(
     headers = '',
     path = '/',
     localAddress = '127.0.0.1',
   ): Promise<{ socket: Socket; answer: string }> {
-    const socket = connect({ port: server.port, host: '127.0.0.1', localAddress })
-    context.after(() => void socket.destroy())
-    socket.on('error', () => undefined)
-    await once(socket, 'connect')
+    const { socket } = await come(localAddress)
     const said = new Promise<string>((resolve) => {
       socket.once('data', (data) => resolve(data.toString('latin1').split('\r\n', 1)[0] ?? ''))
       socket.once('close', () => resolve(''))
@@ -51,7 +56,7 @@ async function start(context: TestContext, limits: ConnectionLimits) {
     socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n${headers}\r\n`)
     return { socket, answer: await said }
   }
-  return { ask, atWork: () => ask('', '/at-work'), refusals }
+  return { come, ask, atWork: () => ask('', '/at-work'), refusals }
 }
 
 /** Which of them is closed first, by its place in the list. */
@@ -118,6 +123,16 @@ test('an address with many half bodies makes room before one that began earlier,
   const gone = firstGone(single, first, second)
   assert.equal((await ask()).answer, ok)
   assert.deepEqual([await gone, single.socket.destroyed, refusals], [1, false, []])
+})
+
+test('where half bodies of one address have nearly all places, whoever has just come can still ask', async (context) => {
+  const { come, ask, refusals } = await start(context, { connections: 20, connectionsPerAddress: any })
+  const bodies: { socket: Socket }[] = []
+  for (let count = 0; count < 19; count += 1) bodies.push(await ask('Content-Length: 5\r\n', '/at-work'))
+  const slow = await come('127.0.0.2')
+  const gone = firstGone(slow, ...bodies)
+  assert.equal((await ask()).answer, ok)
+  assert.deepEqual([await gone, slow.socket.destroyed, refusals], [1, false, []])
 })
 
 test('nobody makes room for an address that has as many connections as it may', async (context) => {
