@@ -43,7 +43,11 @@ export function* searchTopics(
     if (!isWild(filter)) yield filter
   }
   if (wildcards.length === 0) return
+  // Those that come meanwhile stand behind these, and one that goes and comes again and again would have no end.
+  let left = topics.size
   for (const topic of topics.keys()) {
+    if (left === 0) return
+    left -= 1
     if (isTurnOver(effortOf(topic))) yield undefined
     if (isWild(topic)) yield topic
   }
