@@ -7,7 +7,7 @@ const filtersLimit = 5_000
 
 /**
  * Lets searches for what is retained take turns, as one may look at each of forty thousand messages for each of thousands of
- * filters. A client that has subscribed to so many while others of its searches go on is not read until one is over.
+ * filters: one client after the other, however many searches each has. A client that has subscribed to so many while others of its searches go on is not read until one is over.
  */
 export interface RetainedTurns {
   /** This client has subscribed: the broker searches for it next. */
@@ -20,7 +20,17 @@ export function createRetainedTurns(): RetainedTurns {
   const turns = createTurnLimiter(1)
   /** Filters that are being searched for. */
   const searched = new WeakMap<ReadConnection, number>()
+  /** The turn that each has asked for last. */
+  const lastTurns = new WeakMap<ReadConnection, Promise<void>>()
   let subscriber: ReadConnection | undefined
+
+  /** The next one for a client, behind those that it has asked for already; at once where it has gone. */
+  function turnOf(connection: ReadConnection): Promise<void> {
+    const before = lastTurns.get(connection) ?? Promise.resolve()
+    const turn = before.then(() => (connection.destroyed ? undefined : turns.pass()))
+    lastTurns.set(connection, turn)
+    return turn
+  }
 
   return {
     subscribed({ conn }) {
@@ -38,7 +48,7 @@ export function createRetainedTurns(): RetainedTurns {
       const readOn = connection !== undefined && isMuch ? stopReading(connection) : undefined
       return {
         async nextTurn() {
-          await turns.pass()
+          await (connection === undefined ? turns.pass() : turnOf(connection))
           return connection?.destroyed !== true
         },
         end() {

@@ -80,6 +80,30 @@ test('A search ends with the connection of its client, and searches take turns',
   assert.equal(await other.nextTurn(), true)
 })
 
+/** How many turns of the event loop it takes. */
+async function turnsUntil(work: Promise<unknown>): Promise<number> {
+  let isOver = false
+  void work.then(() => (isOver = true))
+  let count = 0
+  for (; !isOver; count += 1) await setImmediate()
+  return count
+}
+
+test('Many searches of one client have as many turns together as one of another, and none when it has left', async () => {
+  const turns = createRetainedTurns()
+  const begin = (conn: PassThrough) => {
+    turns.subscribed({ conn })
+    return turns.begin(['a/+'])
+  }
+  const busy = new PassThrough()
+  const many = Promise.all(Array.from({ length: 100 }, () => begin(busy).nextTurn()))
+  const other = begin(new PassThrough())
+  for (let count = 0; count < 5; count += 1) assert.ok((await turnsUntil(other.nextTurn())) <= 3)
+  busy.destroy()
+  assert.ok((await turnsUntil(many)) <= 3)
+  assert.equal((await many).at(-1), false)
+})
+
 test('A client is not read while more filters of it are searched for than at a time, one search apart', () => {
   const turns = createRetainedTurns()
   const client = { conn: new PassThrough() }
