@@ -35,7 +35,8 @@ export function createStreamWriter(response: ServerResponse): StreamWriter {
 
   function goOn(): void {
     written = 0
-    const next = take()
+    // To one that is cut off each write would be an error again.
+    const next = response.destroyed ? undefined : take()
     if (next === undefined) settle()
     else send(next)
   }
