@@ -26,8 +26,8 @@ const levelsAsValue = 12
 
 /** Values and topics, together, that are remembered as the answers to earlier questions. */
 const rememberedLimit = 20_000
-/** Characters of a topic that is remembered; a client may invent long ones. */
-const rememberedTopicLength = 256
+/** Characters of a topic that count as one more; a client may invent long ones. */
+const topicCharacters = 256
 
 /**
  * Most messages come on a few topics, again and again, while nobody subscribes: what a topic has matched is remembered
@@ -46,8 +46,8 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
   }
 
   function remember(topic: string, found: readonly T[]): void {
-    const size = found.length + 1
-    if (topic.length > rememberedTopicLength || size > rememberedLimit) return
+    const size = found.length + 1 + Math.floor(topic.length / topicCharacters)
+    if (size > rememberedLimit) return
     if (rememberedSize + size > rememberedLimit) forget()
     remembered.set(topic, found)
     rememberedSize += size
