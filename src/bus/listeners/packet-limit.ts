@@ -31,11 +31,12 @@ export interface PacketLimits {
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
  * be longer than allowed, or has too many filters, so that it need not be collected first. `goOn` is asked at the end of each packet, with this first byte and
- * length, which is at this position of the chunk: false leaves the rest of the chunk for later.
+ * length, which is at this position of the chunk: false leaves the rest of the chunk for later. `begin` is told where its body begins.
  */
 export function createPacketScanner(
   limits: PacketLimits,
   goOn: (position: number, first: number, length: number) => boolean = () => true,
+  begin: (position: number, first: number, length: number) => void = () => undefined,
 ): (chunk: Uint8Array) => boolean {
   let bodyLeft = 0
   let first = 0
@@ -70,6 +71,7 @@ export function createPacketScanner(
         inLength = false
         bodyLeft = length
         filters.begin(first >> 4)
+        begin(position, first, length)
         if (length === 0 && !goOn(position, first, length)) return true
       }
     }
@@ -98,9 +100,13 @@ export function limitPackets(
   let chunk: Buffer | null = null
   /** Where in the chunk that is read something ends behind which nothing is read together with it. */
   let end: number | undefined
-  const accept = createPacketScanner(limits, (position, first, length) => {
+  const accept = createPacketScanner(limits, goBehind, count)
+  const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
+  /** Some of what was read last is left: the broker may be in the midst of the rest, and its parser cannot be entered a second time. */
+  let isLeft = false
+
+  function goBehind(position: number, first: number, length: number): boolean {
     if (first >> 4 === subscribe) subscribeBytes += length
-    if (first >> 4 === publish) deliveries += deliveriesOf(position - length, position, (first >> 1) & 3)
     packets += 1
     if (
       !isConnecting &&
@@ -112,15 +118,15 @@ export function limitPackets(
     isConnecting = false
     end = position
     return false
-  })
-  const read = connection.read.bind(connection) as (size?: number | null) => Buffer | null
-  /** Some of what was read last is left: the broker may be in the midst of the rest, and its parser cannot be entered a second time. */
-  let isLeft = false
-  /** Of the message whose body is there in the chunk. One that began in the chunk before is not counted: there is none but that. */
-  function deliveriesOf(start: number, end: number, qos: number): number {
-    const topic = start + topicLengthBytes
-    if (chunk === null || start < 0 || topic > end) return 0
-    return effort(chunk.toString('utf8', topic, Math.min(topic + chunk.readUInt16BE(start), end)), qos)
+  }
+
+  /** Counts a message where it begins, as a large one ends in another chunk. One whose topic is not all there is not counted. */
+  function count(position: number, first: number, length: number): void {
+    const topic = position + topicLengthBytes
+    if (first >> 4 !== publish || length < topicLengthBytes || chunk === null || topic > chunk.length) return
+    const topicEnd = Math.min(topic + chunk.readUInt16BE(position), position + length)
+    if (topicEnd <= chunk.length)
+      deliveries += effort(chunk.toString('utf8', topic, topicEnd), (first >> 1) & 3)
   }
 
   function goOn(): void {

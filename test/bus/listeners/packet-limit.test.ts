@@ -200,3 +200,29 @@ test('Of messages that go to many fewer are read at a time, as many as have so m
     ['to/few', 0],
   ])
 })
+
+test('A message that ends in another chunk than it begins counts for all its receivers: others have their turn', async () => {
+  const turns = createReadTurns()
+  const connect = (): PassThrough => {
+    const connection = new PassThrough({ highWaterMark: 200_000 })
+    limitPackets(
+      connection,
+      { bytes: 100_000, filters: 0 },
+      turns,
+      (topic) => (topic === 'to/many' ? 2 * deliveriesAtOnce : 0),
+      () => assert.fail('none is too large'),
+    )
+    connection.write(packet(0))
+    assert.deepEqual(connection.read(), packet(0))
+    return connection
+  }
+  const [one, other] = [connect(), connect()]
+  await setImmediate()
+  const part = publishPacket({ topic: 'to/many', payload: 'x'.repeat(70_000), qos: 0 }).subarray(0, 1_000)
+  one.write(part)
+  other.write(packet(1))
+  assert.deepEqual(one.read(), part)
+  assert.equal(other.read(), null)
+  await setImmediate()
+  assert.deepEqual(other.read(), packet(1))
+})
