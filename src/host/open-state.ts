@@ -142,7 +142,8 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     state: () => journal.state,
     eventId: (seq) => journal.eventId(seq),
     onWriting: journal.onWriting,
-    refused: journal.refused,
+    // The copy of a fleet's journal is tried again by itself.
+    refused: shared === undefined ? journal.refused : undefined,
     // The fold is that of all hosts, which have it in their journal, and knows no name of this one.
     ...(member === undefined ? {} : { hostId: member.id, isCache: true }),
   })

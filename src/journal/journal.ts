@@ -47,13 +47,18 @@ export interface Journal {
   last(plugin: string): JournalEvent | undefined
   /** State right after the event with this number; 0 is before the first. Throws `not_found` for what is not here. */
   stateAt(seq: number): HostState
+  /**
+   * Resolves when all that was begun about a plugin is written down, and `state` has it, also what was refused because nobody
+   * could know. Absent: what is refused is not there.
+   */
+  finishBegun?(plugin: string): Promise<void>
   /** Id of the event with this number; undefined when there is none, or it is not known here. */
   eventId(seq: number): string | undefined
   /** The plugin that a remembered request was about. */
   recallRequest(requestKey: string): string | undefined
   /** Why appends wait for long; undefined, or absent: they do not. */
   readonly stall?: string | undefined
-  /** What the disk has refused last; absent in a fleet, whose journal is elsewhere. */
+  /** What the disk has refused last; in a fleet, of this host's copy. */
   readonly refused?: Pick<RefusedWrites, 'reason' | 'takenElsewhere' | 'subscribe'>
   /** Hears of every event once it is on disk, in order. */
   subscribe(listener: (event: JournalEvent) => void): () => void

@@ -194,8 +194,8 @@ export function createCopy(settings: CopySettings): Copy {
     const advice = storageFault(error) ?? 'Make room in the data directory and try again.'
     return new Problem(
       'storage_full',
-      `This host's copy of the fleet's journal cannot be written (${reason}). ${advice} Whether the change was made, any ` +
-        'other host shows.',
+      `This host's copy of the fleet's journal cannot be written (${reason}). ${advice} Whether the change was made, the ` +
+        'history shows at any other host; then it takes effect here as soon as there is room.',
       { cause: error },
     )
   }

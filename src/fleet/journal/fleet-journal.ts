@@ -16,6 +16,7 @@ import { decodeMessage } from './stream-message.ts'
 export interface FleetJournal extends Journal {
   /** Facts of one plugin that follow from its state, whoever else writes about it at the same time. */
   decide: StreamQueue['decide']
+  finishBegun: NonNullable<Journal['finishBegun']>
   /** Copies that the store keeps of each event. */
   readonly replicas: number
 }
@@ -110,11 +111,15 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     replicas: stream.replicas,
     append: journal.append,
     decide,
+    async finishBegun(plugin) {
+      await decide(plugin, () => [], 'supervisor')
+    },
     read: journal.read,
     last: journal.last,
     stateAt: journal.stateAt,
     eventId: journal.eventId,
     recallRequest: journal.recallRequest,
+    ...(journal.refused === undefined ? {} : { refused: journal.refused }),
     subscribe: journal.subscribe,
     async close() {
       await queue?.idle()

@@ -103,6 +103,9 @@ export function createCommandRunner(
             if (await isDecided(id, () => task(turnOf(id, command)), tries)) break
           }
           requireWholeLoad(id)
+        } catch (error) {
+          reconciler.later(id, error)
+          throw error
         } finally {
           // It may have failed half-way; or its facts are written down, and the load after them has met another host's.
           reconciler.later(id)

@@ -108,7 +108,7 @@ export function createDependents(
         if (!ownership.owns(id)) return
         logger.error('A plugin could not be loaded after what it needs', { plugin: id, error })
         // Half-way, or not even begun: the disk is full, say.
-        reconciler.later(id)
+        reconciler.later(id, error)
         if (mayBeLoaded(id)) retries.set(id, reconcileDelay, () => note(id))
       }
     })

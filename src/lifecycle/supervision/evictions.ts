@@ -69,7 +69,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         await comeBack(id, one.reason)
       } catch (error) {
         logger.error('A plugin that lost its worker could not come back', { plugin: id, error })
-        reconciler.later(id)
+        reconciler.later(id, error)
       }
     }
     // All at once: what they wait for is the disk, and they share each write.
@@ -102,7 +102,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
         .then(() => snapshots.flush())
         .catch((error: unknown) => {
           logger.error('A plugin could not be moved to another worker', { plugin: id, error })
-          reconciler.later(id)
+          reconciler.later(id, error)
         })
     },
     idle: () => returning,

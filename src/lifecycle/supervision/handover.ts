@@ -96,7 +96,7 @@ export function createHandover(
         retries.set(id, retryPause, () => {
           if (held.get(id) === move) void take(id, move)
         })
-      else reconciler.later(id)
+      else reconciler.later(id, error)
     } finally {
       if (held.get(id) === move) dependencies.done(id)
     }

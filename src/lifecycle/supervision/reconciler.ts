@@ -1,4 +1,5 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
+import { Problem } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -10,6 +11,8 @@ import { loadAutomatically } from './automatic-load.ts'
 /** How long after a failure a plugin is looked at again, in milliseconds; doubles with each further failure. */
 export const reconcileDelay = 5_000
 const longestDelay = 60_000
+/** What is refused with these may have been taken by the store of a fleet, or a part of it, with the rest to follow. */
+const doubts: ReadonlySet<string> = new Set(['storage_full', 'fleet_unreachable'])
 /** The same for one that could not be loaded: each try stays in the history. */
 const longestLoadDelay = 5 * 60_000
 
@@ -20,8 +23,8 @@ const longestLoadDelay = 5 * 60_000
  * when that is over, and a manifest that could not be read for that is read. Nobody has to ask for it.
  */
 export interface Reconciler {
-  /** Something failed for this plugin. It is looked at again later, until nothing is left to do. */
-  later(id: string): void
+  /** Something failed for this plugin, perhaps with this error. It is looked at again later, until nothing is left to do. */
+  later(id: string, error?: unknown): void
   /** Finishes at once what would be finished later, or by the next start; rejects when it still cannot be written down. */
   now(id: string): Promise<void>
   /** The same under the plugin's mutex. */
@@ -37,6 +40,8 @@ export function createReconciler(
   const { clock, effects, journal, logger, manifests, mutex, ownership, purges, unmatched } = context
   const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
+  /** Plugins of which facts were refused that may be in the journal all the same: those in the fold do not say so yet. */
+  const inDoubt = new Set<string>()
   let stopped = false
 
   const stopListening = journal.subscribe(({ type, plugin }) => {
@@ -69,7 +74,8 @@ export function createReconciler(
   }
 
   function isUnfinished(id: string): boolean {
-    return isHalfWay(id) || (ownership.owns(id) && (manifests.isUnread(id) || hasOtherFiles(id)))
+    if (isHalfWay(id)) return true
+    return ownership.owns(id) && (inDoubt.has(id) || manifests.isUnread(id) || hasOtherFiles(id))
   }
 
   const hasOtherFiles = (id: string): boolean =>
@@ -79,7 +85,9 @@ export function createReconciler(
     if (!stopped && !waiting.has(id)) waiting.set(id, delay, () => void attempt(id, delay))
   }
 
-  function later(id: string): void {
+  function later(id: string, error?: unknown): void {
+    const isDoubt = error instanceof Problem && doubts.has(error.code)
+    if (isDoubt && journal.finishBegun !== undefined) inDoubt.add(id)
     if (!trying.has(id) && isUnfinished(id)) schedule(id, reconcileDelay)
   }
 
@@ -98,6 +106,7 @@ export function createReconciler(
     } catch (error) {
       // Another host has it by now.
       if (!ownership.owns(id)) return
+      later(id, error)
       logger.warn('What had been left undone for a plugin still cannot be done', { plugin: id, error })
       schedule(id, Math.min(2 * delay, longestDelay))
     } finally {
@@ -108,6 +117,11 @@ export function createReconciler(
   /** Whether there was something to do: a command may have come first. */
   async function finish(id: string): Promise<boolean> {
     if (stopped || !isUnfinished(id)) return false
+    if (inDoubt.has(id)) {
+      await journal.finishBegun?.(id)
+      inDoubt.delete(id)
+      if (!isUnfinished(id)) return false
+    }
     await loader.settle(id)
     if (hasOtherFiles(id)) await matchFilesToJournal(context, id)
     // What is written down only now may be a crash in the trial of an update.

@@ -89,7 +89,7 @@ export async function loadEnabledPlugins(
       await loadAutomatically(context, { loader, installer }, id, reason, by)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error })
-      reconciler.later(id)
+      reconciler.later(id, error)
     }
   })
 }

@@ -86,7 +86,7 @@ export function createSupervisor(
       return true
     } catch (error) {
       logger.error(failure, { plugin: id, error })
-      reconciler.later(id)
+      reconciler.later(id, error)
       return false
     }
   }

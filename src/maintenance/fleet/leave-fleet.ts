@@ -120,7 +120,7 @@ async function build(settings: MembershipSettings): Promise<Left> {
   try {
     const stores = await openFleetStores(settings)
     // What a host has begun to write down when it died is promised, and no other host is there to write the rest.
-    for (const plugin of journal.state.plugins.keys()) await journal.decide(plugin, () => [], 'file')
+    for (const plugin of journal.state.plugins.keys()) await journal.finishBegun(plugin)
     const { state } = journal
     left = {
       seq: state.seq,

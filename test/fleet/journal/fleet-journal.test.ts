@@ -234,7 +234,8 @@ test('a host whose disk is full says so, and catches up when there is room', asy
   isFull = true
   await assert.rejects(full.append([configured(id, { a: 1 })], 'http'), {
     code: 'storage_full',
-    message: /Whether the change was made, any other host shows\.$/,
+    message:
+      /Whether the change was made, the history shows at any other host; then it takes effect here as soon as there is room\.$/,
   })
   await reached(well, 3)
   assert.deepEqual(pluginIn(full.state, id).context.config, {})

@@ -203,6 +203,9 @@ function withProblems(journal: FleetJournal): FleetJournal {
       value: (...given: Parameters<FleetJournal['decide']>) =>
         explained(() => journal.decide(...given), isInDoubt),
     },
+    finishBegun: {
+      value: (plugin: string) => explained(() => journal.finishBegun(plugin), isInDoubt),
+    },
   }) as FleetJournal
 }
 

@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { journalFileName } from '../../../src/journal/segments/segment.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
+import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import type { TestHost } from '../../helpers/test-host.ts'
+import { until } from '../../helpers/until.ts'
+import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
+
+/** A host with plugins whose disk takes no copy of the journal: what is asked for is in the store, and unknown here. */
+
+const hello = '/api/plugins/hello'
+
+/** The plugin says in its log which name it was started with. */
+async function configureOnFullDisk(context: TestContext) {
+  let isFull = false
+  const files = failingFileSystem(
+    (operation, path) => isFull && operation === 'write' && path.endsWith(journalFileName),
+  )
+  const stage = await startFleetStage(context, standardFixtures)
+  const a = await stage.start('a')
+  const b = await stage.start('b', { files })
+  await install(a, '@fixtures/hello')
+  await a.request('PUT', `${hello}/placement`, { body: { host: 'b' } })
+  await untilPlugin(b, '@fixtures/hello', 'on b', ({ host, state }) => host === 'b' && state === 'running')
+  const configure = async (host: TestHost): Promise<number> => {
+    const headers = { 'idempotency-key': 'moon' }
+    const { status } = await host.request('POST', `${hello}/config`, {
+      body: { config: { name: 'moon' } },
+      headers,
+    })
+    return status
+  }
+  const hasIt = async (): Promise<boolean> =>
+    JSON.stringify((await b.request('GET', `${hello}/logs`)).body).includes('hello moon')
+  isFull = true
+  assert.equal(await configure(b), 507)
+  const { body } = await b.request('GET', '/readyz')
+  assert.match(String(body.reasons), /^the journal cannot be written: The disk of the data directory is full/)
+  return { a, b, configure, hasIt, makeRoom: () => void (isFull = false) }
+}
+
+test('settings that the store has taken while the disk of the host of the plugin was full reach it by themselves when there is room', async (t) => {
+  const { a, configure, hasIt, makeRoom } = await configureOnFullDisk(t)
+  // The store has it: whoever asks another host is told so.
+  await until('the other host to know', async () => (await configure(a)) === 200)
+  assert.equal(await hasIt(), false)
+  makeRoom()
+  await until('the plugin with its new settings', hasIt)
+  await untilPlugin(a, '@fixtures/hello', 'to run', ({ state }) => state === 'running')
+  const { events } = (await a.request('GET', '/api/history?limit=1000')).body
+  const ofType = (type: string) => events.filter((event: { type: string }) => event.type === type).length
+  assert.deepEqual([ofType('PluginConfigured'), ofType('PluginUnloadRequested')], [1, 1])
+})
+
+test('who asks once more, of the host whose disk was full, is answered when the plugin has its new settings', async (t) => {
+  const { b, configure, hasIt, makeRoom } = await configureOnFullDisk(t)
+  makeRoom()
+  await untilPlugin(b, '@fixtures/hello', 'to be known', ({ config }) => config.name === 'moon')
+  assert.equal(await configure(b), 200)
+  assert.equal(await hasIt(), true)
+  assert.equal((await b.request('GET', '/readyz')).status, 200)
+})
