@@ -60,6 +60,15 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
   const journal = await open().catch(async (error: unknown) => {
     if (!(error instanceof DamagedJournalError)) throw error
     const { seq = 0, event } = settings.written ?? {}
+    const seen = Math.max(seq, error.last ?? 0)
+    if (stream.last > 0 && stream.last < seen) {
+      throw new StoreRefusedError(
+        `The copy of the fleet's journal is damaged (${error.path}, line ${error.line}), and the stream ${stream.name} (up to event ${stream.last}) lacks ` +
+          `events that it has (up to event ${seen}): put a newer backup of the servers in place, or move ${directory} away, but keep it, ` +
+          'and start this host again, without those events.',
+        { cause: error },
+      )
+    }
     if (!(await hasEvent(stream, seq, event, vault))) {
       throw new StoreRefusedError(
         `The copy of the fleet's journal is damaged (${messageOf(error)}). Delete ${directory}: it is fetched again.`,

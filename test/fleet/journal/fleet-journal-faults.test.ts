@@ -334,6 +334,24 @@ test('a copy that is damaged in its middle can be deleted, and is fetched again'
   assert.deepEqual(everythingOf(journal), known)
 })
 
+test('a damaged copy is put aside only where the stream has all that can be read of it, whatever .host.json was late to say', async (context) => {
+  const { url, directory, known } = await closedFleet(context)
+  const { journal } = await openHost(context, url, directory)
+  await journal.append([configured(id, { b: 2 })], 'http')
+  await journal.close()
+  await makeAnew(context, url, (messages) => messages.slice(0, 1))
+  const path = join(directory, journalFileName)
+  await writeFile(path, (await readFile(path, 'utf8')).replace('PluginConfigured', 'PluginConfIgured'))
+  const before = await contentOf(directory)
+  const written = { seq: 1, event: known.all[0]?.id ?? '' }
+  await assert.rejects(openJournal(context, [url], { fleet: 'home', directory, written }), {
+    name: 'StoreRefusedError',
+    message:
+      /is damaged .*, and the stream .* \(up to event 1\) lacks events that it has \(up to event 2\): .* but keep it/,
+  })
+  assert.deepEqual(await contentOf(directory), before)
+})
+
 test('a stream that is emptied while a host runs: it says so once, and takes nothing more', async (context) => {
   const server = await startStore(context)
   const { journal, failures } = await openHost(context, server.url, await temporaryDirectory(context))
