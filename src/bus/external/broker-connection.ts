@@ -161,6 +161,8 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       if (retry === undefined) return
       retry.cancel()
       retry = undefined
+      // It takes the place of the one that waited: where it fails, the next one comes no later for it.
+      failures = Math.max(0, failures - 1)
       connect()
     },
     finish() {

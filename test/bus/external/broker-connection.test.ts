@@ -134,6 +134,21 @@ test('who hears that others reach the broker tries at once, and once', async (co
   assert.equal(ends.length, 4, 'the connection that there is stays')
 })
 
+test('attempts that were hurried in vain do not put the next one off', async (context) => {
+  const { connection, comesAfter, ended } = await createStage(context)
+  connection.renew()
+  for (const [failed, delay] of [500, 1_000].entries()) {
+    await ended(failed + 1)
+    await comesAfter(delay)
+  }
+  for (const failed of [3, 4, 5]) {
+    await ended(failed)
+    connection.hurry()
+  }
+  await ended(6)
+  assert.equal(await comesAfter(2_000), true)
+})
+
 test('a new connection that is wanted is tried at once, and after the end none is', async (context) => {
   const { clock, connection, comesAfter, ended } = await createStage(context)
   connection.renew()
