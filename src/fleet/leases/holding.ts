@@ -1,4 +1,4 @@
-import { isEligible } from './placement.ts'
+import { type Candidate, isEligible } from './placement.ts'
 import type { LeaseRecord, Seen } from './records.ts'
 import { endOfSession, type Held, isFresh, type LeaseEffect, type LeaseState } from './state.ts'
 import { candidatesOf, homesOf } from './views.ts'
@@ -99,10 +99,15 @@ export function waitsInVain(state: LeaseState, now: number): boolean {
   return isWaiting && othersMayRunAll(state, now)
 }
 
+/** Other hosts that live and have the broker, as far as is known. */
+export function othersWithBroker(state: LeaseState, now: number): Candidate[] {
+  return candidatesOf(state, now).filter((other) => other.id !== state.host && !other.withoutBroker)
+}
+
 /** Whether for everything that this host has there is another host that has the broker and may run it. */
 export function othersMayRunAll(state: LeaseState, now: number): boolean {
-  const { host, held, wanted } = state
-  const others = candidatesOf(state, now).filter((other) => other.id !== host && !other.withoutBroker)
+  const { held, wanted } = state
+  const others = othersWithBroker(state, now)
   return [...held.keys()].every((plugin) => {
     const placement = wanted.get(plugin)
     return placement === undefined || others.some((other) => isEligible(placement, other))
