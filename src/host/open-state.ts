@@ -60,6 +60,10 @@ async function openOwnJournal(parts: JournalSettings, file: HostFile | undefined
   return openJournal({ ...parts, acknowledged, witness })
 }
 
+const nameIsThere =
+  'In a fleet it alone has the name of this host: set HOST_ID to that, and the file is put aside by itself; without it this would be ' +
+  'another host.'
+
 /**
  * Puts a `.host.json` aside that cannot be read. In a fleet it counts for nothing but the name of the host: where the settings give
  * that, it is no reason not to start.
@@ -92,8 +96,9 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   let damage: DamagedSnapshotError | undefined
   const file = await asStartError(
     readSnapshot(files, directory, vault).catch((error: unknown) => {
-      const isSpare = fleet !== undefined && settings.hostId !== undefined
-      if (!isSpare || !(error instanceof DamagedSnapshotError)) throw error
+      if (fleet === undefined || !(error instanceof DamagedSnapshotError)) throw error
+      if (settings.hostId === undefined)
+        throw new StartError(`${error.message} ${nameIsThere}`, { cause: error })
       damage = error
       return undefined
     }),

@@ -63,7 +63,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     const seen = Math.max(seq, error.last ?? 0)
     if (stream.last > 0 && stream.last < seen) {
       throw new StoreRefusedError(
-        `The copy of the fleet's journal is damaged (${error.path}, line ${error.line}), and the stream ${stream.name} (up to event ${stream.last}) lacks ` +
+        `${error.path} is damaged at line ${error.line}, and the stream ${stream.name} (up to event ${stream.last}) lacks ` +
           `events that it has (up to event ${seen}): put a newer backup of the servers in place, or move ${directory} away, but keep it, ` +
           'and start this host again, without those events.',
         { cause: error },
@@ -71,7 +71,9 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     }
     if (!(await hasEvent(stream, seq, event, vault))) {
       throw new StoreRefusedError(
-        `The copy of the fleet's journal is damaged (${messageOf(error)}). Delete ${directory}: it is fetched again.`,
+        `${error.path} is damaged at line ${error.line}, and nothing says that it is a copy of the journal of the fleet ${fleet}. If it ` +
+          `is, move ${directory} away, but keep it, and start this host again, with its name as HOST_ID: the copy is fetched again. ` +
+          'A host that has run alone so far is mended by "lupine repair", and taken in by "lupine fleet join".',
         { cause: error },
       )
     }

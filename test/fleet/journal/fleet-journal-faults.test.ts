@@ -322,13 +322,14 @@ for (const { title, make, says, hasCopy } of badStores) {
   })
 }
 
-test('a copy that is damaged in its middle can be deleted, and is fetched again', async (context) => {
+test('a copy that is damaged in its middle can be moved away, and is fetched again', async (context) => {
   const { url, directory, known } = await closedFleet(context)
   const path = join(directory, journalFileName)
   await writeFile(path, (await readFile(path, 'utf8')).replace('PluginInstalled', 'PluginInstAlled'))
   await assert.rejects(openHost(context, url, directory), {
     name: 'StoreRefusedError',
-    message: /^The copy of the fleet's journal is damaged .*Delete .*: it is fetched again\.$/s,
+    message:
+      /is damaged at line 2, and nothing says that .* If it is, move .* away, but keep it, .* fetched again\. /,
   })
   const { journal } = await openHost(context, url, await temporaryDirectory(context))
   assert.deepEqual(everythingOf(journal), known)
@@ -347,7 +348,7 @@ test('a damaged copy is put aside only where the stream has all that can be read
   await assert.rejects(openJournal(context, [url], { fleet: 'home', directory, written }), {
     name: 'StoreRefusedError',
     message:
-      /is damaged .*, and the stream .* \(up to event 1\) lacks events that it has \(up to event 2\): .* but keep it/,
+      /is damaged at line 3, and the stream .* \(up to event 1\) lacks events that it has \(up to event 2\): .* but keep it/,
   })
   assert.deepEqual(await contentOf(directory), before)
 })

@@ -61,6 +61,17 @@ for (const [title, content] of [
   })
 }
 
+test('a host that has its name of a .host.json that is damaged is told to set it, as it would be another host', async (t) => {
+  const { stage, directory, fileOf } = await stageWithHostOff(t)
+  await writeFile(fileOf(snapshotFileName), '')
+  const content = await contentOf(directory)
+  await assert.rejects(
+    stage.start('b', { settings: { hostId: undefined } }),
+    /^StartError: .*\.host\.json .* the name of this host: set HOST_ID to that/,
+  )
+  assert.deepEqual(await contentOf(directory), content)
+})
+
 for (const { title, file } of [
   { title: 'where .host.json is damaged, too', file: () => '' },
   {
@@ -78,7 +89,7 @@ for (const { title, file } of [
     const content = await contentOf(directory)
     await assert.rejects(
       stage.start('b'),
-      /^StartError: The copy of the fleet's journal is damaged .*Delete /,
+      /^StartError: .* is damaged at line \d+, and nothing says that it is a copy .* but keep it, .* has run alone so far /,
     )
     assert.deepEqual(await contentOf(directory), content)
   })
