@@ -105,6 +105,8 @@ export interface RunningLifecycle extends Lifecycle, Omit<StartAndStop, 'loadAll
   readonly events: EventHub
   /** What the plugin has retained there has been cleared by the host: it counts no more. */
   freeRetained(plugin: string, topic: string): void
+  /** As `finish` of `recallRequest`, whatever was asked of the plugin. */
+  finishLeft(id: string): Promise<void>
   /** As `failure` of the key-value stores. */
   readonly storesFailure: string | undefined
 }
@@ -241,6 +243,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
       await journal.append(facts, by)
     },
     handover,
+    finishLeft: reconciler.now,
     place: createPlacing(context, { get, requireRunning, snapshots }),
     events,
     freeRetained: (plugin, topic) => void retained.take(plugin, topic, 0),

@@ -214,6 +214,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     if (method === 'ownPlugins') return lifecycle.list().filter(({ id }) => ownership.owns(id))
     if (method === 'suggestions') return lifecycle.suggestions(given[0] as SuggestionKind)
     if (method === 'logs') return lifecycle.logs(...(given as Parameters<RunningLifecycle['logs']>))
+    if (method === 'finishLeft') return lifecycle.finishLeft(given[0] as string)
     if (method === timeQuestion) return clock.now()
     if (method === 'knownRequest') return answerKnown(given)
     if (method === 'findHook') return hooks.answerFind(given as HookPlace)
@@ -239,6 +240,18 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       if (error instanceof Problem && error.code === 'not_found') return lifecycle.checkUpdate(...given)
       throw error
     })
+
+  /** What is left of a request is done by the host that has the plugin, if that is of a version that can be asked. */
+  const recallRequest: LifecycleFacade['recallRequest'] = (requestKey) => {
+    const known = lifecycle.recallRequest(requestKey)
+    if (known === undefined) return undefined
+    const finish = async (): Promise<void> => {
+      await question('finishLeft', known.plugin).catch((error: unknown) => {
+        if (!(error instanceof Problem) || error.code !== 'not_found') throw error
+      })
+    }
+    return { ...known, finish }
+  }
 
   async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
     if (!keeper.maySpeak()) throw storeAway()
@@ -273,6 +286,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
         Object.entries({
           ...forwarded,
           checkUpdate,
+          recallRequest,
           install,
           list,
           suggestions,
