@@ -5,7 +5,7 @@ import { waitAtMost } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
 import { commonVersion, type ProtocolVersion, roundTrip, senderFor, takenBy } from './broker-client.ts'
-import { createBrokerConnection } from './broker-connection.ts'
+import { type BrokerConnection, createBrokerConnection } from './broker-connection.ts'
 import { createQuarantine } from './quarantine.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 import type { Delivery, StartableBus } from '../bus.ts'
@@ -50,12 +50,10 @@ export interface BusSession {
   permit(publisher: string | undefined, topic: string): () => boolean
 }
 
-export interface ExternalBus extends StartableBus {
+export interface ExternalBus extends StartableBus, Pick<BrokerConnection, 'hurry'> {
   deliver: NonNullable<StartableBus['deliver']>
   /** The session is another one, or over: its connection is ended without a word, and nothing more goes over it. */
   renew(): void
-  /** Others reach the broker: without a connection, one is tried at once. */
-  hurry(): void
   /**
    * Resolves when the broker has answered something that was sent after everything that was published before. Rejects when
    * the connection is lost meanwhile.
@@ -288,8 +286,8 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     handleUpgrade() {
       throw new Problem('broker_unavailable', `The MQTT broker is elsewhere: connect to ${address} itself.`)
     },
-    renew: () => connection.renew(),
-    hurry: () => connection.hurry(),
+    renew: connection.renew,
+    hurry: connection.hurry,
     async flush() {
       await queue.settled()
       const { client } = connection

@@ -12,6 +12,7 @@ import { joinSuggestions } from '../../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../../schema/manifest/field-definition.ts'
 import type { Plugin } from '../../../schema/plugin/plugin.ts'
 import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
+import { commands, mayBeLeftOut, questions } from './asked-methods.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import { createFleetLogs, timeQuestion } from './fleet-logs.ts'
 import type { FleetMember } from '../membership/fleet-member.ts'
@@ -54,15 +55,6 @@ const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
 const moveWait = 2_000
 /** Milliseconds after which the host that is known to have it is asked again. */
 const movePause = 100
-
-const questions = [
-  ...['get', 'connections', 'objects', 'sensors', 'controls', 'controlType'],
-  ...['exposures', 'hooks', 'checkConfig'],
-] as const
-const commands = [
-  ...['toggle', 'configure', 'limit', 'reload', 'checkUpdate', 'update', 'rollback', 'uninstall'],
-  ...['setControl', 'setExposed', 'renewHookSecret', 'place', 'install'],
-] as const
 
 /** Of a question that another host does not answer: what is known here is better than nothing. */
 const goesWithout: ReadonlySet<string> = new Set(['fleet_unreachable', 'plugin_moving'])
@@ -304,11 +296,4 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       return { seq: journal.live.seq, value }
     },
   }
-}
-
-/** Of these methods so many members before it are always given. */
-const alwaysGiven: Readonly<Record<string, number>> = { toggle: 1, checkUpdate: 1, update: 1, rollback: 1 }
-
-function mayBeLeftOut(method: string, index: number): boolean {
-  return index >= (alwaysGiven[method] ?? Infinity)
 }

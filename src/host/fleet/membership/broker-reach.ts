@@ -1,12 +1,11 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
 import type { ExternalBus } from '../../../bus/external/external-bus.ts'
-import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
+import type { ConnectedFleet } from '../store/connect-fleet.ts'
 
 export interface BrokerReachSettings {
-  connection: StoreConnection
-  fleet: string
+  fleet: Pick<ConnectedFleet, 'name' | 'connection'>
   host: string
   clock: Clock
   bus: Pick<ExternalBus, 'connected' | 'hurry'>
@@ -42,8 +41,9 @@ const cutOffAfter = 45_000
  * `lupine.<fleet>.messages.without-broker`, for as long as it is so. Returns the way to stop.
  */
 export function watchBrokerReach(settings: BrokerReachSettings): () => void {
-  const { connection, fleet, host, clock, bus, changed, othersReach, othersCould, cutOff } = settings
-  const subject = `lupine.${fleet}.messages.without-broker`
+  const { fleet, host, clock, bus, changed, othersReach, othersCould, cutOff } = settings
+  const { connection } = fleet
+  const subject = `lupine.${fleet.name}.messages.without-broker`
   /** When each of the others said so last, and when this host had a connection, on the monotonic clock. */
   const said = new Map<string, number>()
   let connectedAt = clock.monotonic()

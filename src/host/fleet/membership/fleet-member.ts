@@ -260,8 +260,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       const stops = [
         followWanted({ journal, clock, manifests, handover, keeper, owns }),
         watchBrokerReach({
-          ...{ connection: fleet.connection, fleet: fleet.name, host: id, clock, bus },
-          changed: keeper.seeBrokers,
+          ...{ fleet, host: id, clock, bus, changed: keeper.seeBrokers },
           othersReach: () => othersWithBroker(keeper.state, elapsed.elapsed()).length > 0,
           othersCould: () => othersMayRunAll(keeper.state, elapsed.elapsed()),
           // Nobody else speaks for the fleet meanwhile, nor answers what is asked over MQTT.

@@ -13,7 +13,7 @@ for (const othersCould of [true, false])
       const bus = { connected: false, tries: 0, hurry: () => void (bus.tries += 1) }
       let known: ReadonlySet<string> = new Set()
       const stop = watchBrokerReach({
-        ...{ connection: await connectTo(t, url), fleet: 'test', host: id, clock, bus },
+        ...{ fleet: { connection: await connectTo(t, url), name: 'test' }, host: id, clock, bus },
         changed: (withoutBroker) => (known = withoutBroker),
         othersReach: () => !known.has('b'),
         othersCould: () => othersCould && !known.has('b'),
