@@ -44,7 +44,7 @@ function sha256(path, why) {
 
 /** A short id or a full one, and a version, which a host fills up to three numbers. */
 const idPattern = /^(@[a-z0-9][a-z0-9._-]*\/)?[a-z0-9][a-z0-9._-]*$/
-const namespacePattern = /^[a-z0-9][a-z0-9._-]{0,63}$/
+const namespacePattern = /^(?!.*--)[a-z0-9][a-z0-9._-]{0,63}$/
 const versionPattern = /^\s*v?\d+(\.\d+){0,2}([-+]\S*)?\s*$/
 
 function entryOf(path) {
@@ -115,7 +115,7 @@ const rules = [
   [
     'namespace',
     typeof head.namespace === 'string' && namespacePattern.test(head.namespace),
-    'a text of small letters, digits, ".", "_" and "-"',
+    'a text of small letters, digits, ".", "_" and single "-"',
   ],
 ]
 for (const [member, isRight, what] of rules)
