@@ -28,6 +28,10 @@ async function configureOnFullDisk(context: TestContext) {
   await install(a, '@fixtures/hello')
   await a.request('PUT', `${hello}/placement`, { body: { host: 'b' } })
   await untilPlugin(b, '@fixtures/hello', 'on b', ({ host, state }) => host === 'b' && state === 'running')
+  // The lease tells of it before the fact does, which is to be in the copy, too.
+  await until('b to know of the move', async () =>
+    (await typesIn(b)).join().endsWith('PluginPlaced,PluginMoved'),
+  )
   const configure = async (host: TestHost): Promise<number> => {
     const headers = { 'idempotency-key': 'moon' }
     const { status } = await host.request('POST', `${hello}/config`, {
