@@ -7,7 +7,8 @@ const filtersLimit = 5_000
 
 /**
  * Lets searches for what is retained take turns, as one may look at each of forty thousand messages for each of thousands of
- * filters: one client after the other, however many searches each has. A client that has subscribed to so many while others of its searches go on is not read until one is over.
+ * filters: one client after the other, however many searches each has. A client that has subscribed to so many while others of
+ * its searches go on is not read until one is over.
  */
 export interface RetainedTurns {
   /** This client has subscribed: the broker searches for it next. */

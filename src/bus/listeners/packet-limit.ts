@@ -31,13 +31,13 @@ export interface PacketLimits {
 /**
  * Watches the borders of MQTT packets in a stream of bytes. Answers false as soon as a packet announces to
  * be longer than allowed, or has too many filters, so that it need not be collected first. `goOn` is asked at the end of each packet, with this first byte and
- * length, which is at this position of the chunk: false leaves the rest of the chunk for later. `begin` is told where its body begins.
+ * length, which is at this position of the chunk: false leaves the rest of the chunk for later. `begin` is told where in it the body begins.
  */
 export function createPacketScanner(
   limits: PacketLimits,
   goOn: (position: number, first: number, length: number) => boolean = () => true,
-  begin: (position: number, first: number, length: number) => void = () => undefined,
-): (chunk: Uint8Array) => boolean {
+  begin: (chunk: Buffer, position: number, first: number, length: number) => void = () => undefined,
+): (chunk: Buffer) => boolean {
   let bodyLeft = 0
   let first = 0
   let inLength = false
@@ -71,7 +71,7 @@ export function createPacketScanner(
         inLength = false
         bodyLeft = length
         filters.begin(first >> 4)
-        begin(position, first, length)
+        begin(chunk, position, first, length)
         if (length === 0 && !goOn(position, first, length)) return true
       }
     }
@@ -96,8 +96,6 @@ export function limitPackets(
   let subscribeBytes = 0
   let packets = 0
   let deliveries = 0
-  /** What is being read. */
-  let chunk: Buffer | null = null
   /** Where in the chunk that is read something ends behind which nothing is read together with it. */
   let end: number | undefined
   const accept = createPacketScanner(limits, goBehind, count)
@@ -121,9 +119,9 @@ export function limitPackets(
   }
 
   /** Counts a message where it begins, as a large one ends in another chunk. One whose topic is not all there is not counted. */
-  function count(position: number, first: number, length: number): void {
+  function count(chunk: Buffer, position: number, first: number, length: number): void {
     const topic = position + topicLengthBytes
-    if (first >> 4 !== publish || length < topicLengthBytes || chunk === null || topic > chunk.length) return
+    if (first >> 4 !== publish || length < topicLengthBytes || topic > chunk.length) return
     const topicEnd = Math.min(topic + chunk.readUInt16BE(position), position + length)
     if (topicEnd <= chunk.length)
       deliveries += effort(chunk.toString('utf8', topic, topicEnd), (first >> 1) & 3)
@@ -142,7 +140,7 @@ export function limitPackets(
     if (isLeft) turns.wait(goOn)
     if (isLeft || (available > 0 && !turns.mayRead(goOn))) return null
     // Of much not all, or Node would go on to read from the network. With a size it does not see that the end has come.
-    chunk = available > bytesAtOnce ? read(bytesAtOnce) : readAvailable(connection, read)
+    const chunk = available > bytesAtOnce ? read(bytesAtOnce) : readAvailable(connection, read)
     if (chunk === null) return null
     subscribeBytes = 0
     packets = 0
