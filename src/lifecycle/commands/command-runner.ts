@@ -86,6 +86,7 @@ export function createCommandRunner(
         const isRepeated = isDone(command)
         loads.takeInterruption(id)
         if (!isRepeated) requireRunning()
+        let failure: unknown
         try {
           if (isRepeated) {
             // Its facts are there, but what follows from them may have been refused by the disk.
@@ -104,11 +105,11 @@ export function createCommandRunner(
           }
           requireWholeLoad(id)
         } catch (error) {
-          reconciler.later(id, error)
+          failure = error
           throw error
         } finally {
           // It may have failed half-way; or its facts are written down, and the load after them has met another host's.
-          reconciler.later(id)
+          reconciler.later(id, failure)
         }
         // Before the next command changes it again.
         return outcome()
