@@ -6,6 +6,7 @@ import type { JournalEventView } from '../../../src/schema/journal/journal-event
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { until } from '../../helpers/until.ts'
 import { openJournal } from '../../fleet/fleet-stage.ts'
+import { clockRepository, serve, startServer } from '../../repository/repository-fixture.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** One plugin that several hosts are to install. */
@@ -42,6 +43,27 @@ test('of hosts that install a plugin at the same time one does, and the others s
   assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 409, 409])
   for (const { status, body: problem } of answers)
     if (status === 409) assert.match(problem.detail, /^@fixtures\/one is (being )?installed/)
+})
+
+test('what was uninstalled a moment ago is installed anew, while its host still gives back what it had', async (t) => {
+  const stage = await startFleetStage(t, [])
+  const host = await stage.start('a')
+  const files = serve(clockRepository('1.0.0', { files: { 'clock/init.lua': 'return Plugin:new("clock")' } }))
+  const server = await startServer(t, files)
+  await host.request('POST', '/api/repositories', { body: { name: 'test', url: server.url } })
+  await install(host, '@test/clock')
+  await untilPlugin(host, '@test/clock', 'to be had', (plugin) => plugin.host === 'a')
+  await host.request('DELETE', '/api/plugins/clock')
+  // The first request for its files waits until that is over, or is ended by it.
+  server.handle = (...exchange) => {
+    server.handle = files
+    void until('the lease to end', async () => {
+      const { hosts } = (await host.request('GET', '/api/hosts')).body
+      return hosts[0].plugins === 0
+    }).then(() => files(...exchange))
+  }
+  const again = await host.request('POST', '/api/plugins/install', { body: { fullId: '@test/clock' } })
+  assert.equal(again.status, 201, again.body.detail)
 })
 
 test('an update that asks for more than was shown is refused, also where another host has the plugin', async (t) => {

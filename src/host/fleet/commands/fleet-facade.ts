@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/time/clock.ts'
 import { waitAtMost } from '../../../base/time/wait.ts'
 import { Problem } from '../../../base/problem.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
-import type { Journal } from '../../../journal/journal.ts'
+import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import { isInstalled, pluginIn, stateOf } from '../../../journal/fold/evolve.ts'
 import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../../lifecycle/facade.ts'
@@ -13,10 +13,11 @@ import type { SuggestionKind } from '../../../schema/manifest/field-definition.t
 import type { Plugin } from '../../../schema/plugin/plugin.ts'
 import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
 import { commands, mayBeLeftOut, questions } from './asked-methods.ts'
+import { createFleetInstalling } from './fleet-installing.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import { createFleetLogs, timeQuestion } from './fleet-logs.ts'
 import type { FleetMember } from '../membership/fleet-member.ts'
-import { moving, stillMoving, storeAway, withoutHolder } from './fleet-problems.ts'
+import { moveWait, moving, stillMoving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from '../messages/host-calls.ts'
 import { createFleetPlacing, labelsOf } from '../placement/placing.ts'
 import { reachEvent } from '../messages/reach-event.ts'
@@ -40,7 +41,7 @@ export interface FleetFacade {
 export interface FleetFacadeSettings {
   lifecycle: RunningLifecycle
   member: FleetMember
-  journal: Journal
+  journal: FleetJournal
   calls: () => HostCalls
   clock: Clock
   subscribe: LifecycleFacade['subscribe']
@@ -51,8 +52,6 @@ const questionTimeout = 3_000
 const commandTimeout = 300_000
 /** Milliseconds for what is asked about a request from outside. */
 const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
-/** Milliseconds that a plugin which just moves is waited for. */
-const moveWait = 2_000
 /** Milliseconds after which the host that is known to have it is asked again. */
 const movePause = 100
 
@@ -245,20 +244,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     return { ...known, finish }
   }
 
-  async function install(...[request, by]: Parameters<LifecycleFacade['install']>): Promise<Plugin> {
-    if (!keeper.maySpeak()) throw storeAway()
-    if (installed(request.fullId)) {
-      throw new Problem(
-        'already_installed',
-        `${request.fullId} is installed; to get another version, update it.`,
-      )
-    }
-    await lifecycle.install(request, by)
-    // Whatever comes next is for the host that has it.
-    await holderSoon(request.fullId).catch(() => undefined)
-    // Its files are here already, whoever has it.
-    return lifecycle.get(request.fullId)
-  }
+  const install = createFleetInstalling({ lifecycle, journal, clock, maySpeak: keeper.maySpeak, holderSoon })
 
   const { place: placeThere, ...forwarded } = forwarding
   return {

@@ -1,6 +1,9 @@
 import { Problem } from '../../../base/problem.ts'
 import type { Whereabouts } from '../../../lifecycle/ownership.ts'
 
+/** Milliseconds that a plugin which just moves is waited for, before that is refused. */
+export const moveWait = 2_000
+
 /** What is refused while this host is known not to reach the store. */
 export function storeAway(): Problem {
   return new Problem(
