@@ -39,7 +39,7 @@ export interface WriteFailure {
 
 export function createWriteBehind(settings: {
   folder: RecordFolder
-  /** Which records are written behind all others of their time. */
+  /** Which records are written behind all others of their time, as they were when the first of those was. */
   isLast: (key: string) => boolean
   clock: Clock
   logger: Logger
@@ -95,20 +95,26 @@ export function createWriteBehind(settings: {
     return (records = opened.records)
   }
 
-  function* ordered(keys: ReadonlySet<string>): Generator<string> {
-    for (const key of keys) if (!isLast(key)) yield key
-    for (const key of keys) if (isLast(key)) yield key
+  function changeOf(key: string): RecordChange {
+    const value = live.get(key)?.()
+    if (value === undefined) stored.delete(key)
+    else stored.add(key)
+    return value === undefined ? { key } : { key, value }
+  }
+
+  function* ordered(keys: ReadonlySet<string>): Generator<RecordChange> {
+    // What these tell of later would be on disk before it, as it is only written with what has changed meanwhile.
+    const last = [...keys].filter(isLast).map(changeOf)
+    for (const key of keys) if (!isLast(key)) yield changeOf(key)
+    yield* last
   }
 
   function* changes(keys: ReadonlySet<string>): Generator<RecordChange[]> {
     let piece: RecordChange[] = []
     let bytes = 0
-    for (const key of ordered(keys)) {
-      const value = live.get(key)?.()
-      if (value === undefined) stored.delete(key)
-      else stored.add(key)
-      piece.push(value === undefined ? { key } : { key, value })
-      bytes += key.length + (value?.length ?? 0)
+    for (const change of ordered(keys)) {
+      piece.push(change)
+      bytes += change.key.length + (change.value?.length ?? 0)
       if (piece.length < pieceLimits.records && bytes < pieceLimits.bytes) continue
       yield piece
       piece = []

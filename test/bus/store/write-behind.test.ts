@@ -18,6 +18,7 @@ function createStage(content: Record<string, string> = {}) {
     unavailable: false,
     anew: false,
     batches: [] as string[][],
+    meanwhile: (): void => undefined,
     opened: 0,
   }
   const refuse = (): void => {
@@ -37,6 +38,7 @@ function createStage(content: Record<string, string> = {}) {
         records: {
           async write(changes) {
             refuse()
+            state.meanwhile()
             state.batches.push(changes.map(({ key, value }) => `${value === undefined ? '-' : '+'}${key}`))
             for (const { key, value } of changes) {
               if (value === undefined) disk.delete(key)
@@ -119,6 +121,25 @@ test('Much is written in pieces of a thousand records, or of a mebibyte, between
     ['+a', '+b'],
     ['+c', '+d'],
   ])
+})
+
+test('What is written last is as it was when the rest was: it does not tell of what comes while that is written', async () => {
+  const { behind, disk, state, set, elapse } = createStage()
+  set('last/a', 'told of a')
+  set('last/gone', 'told of what goes meanwhile')
+  for (let n = 0; n < 1_000; n += 1) set(`a${n}`, '1')
+  state.meanwhile = () => {
+    state.meanwhile = () => undefined
+    set('b', '1')
+    set('last/a', 'told of b')
+    behind.delete('last/gone')
+  }
+  await elapse()
+  assert.deepEqual(state.batches.slice(1), [['+last/a', '+last/gone']])
+  assert.equal(disk.get('last/a'), 'told of a')
+  await elapse()
+  assert.deepEqual(state.batches[2], ['+b', '+last/a', '-last/gone'])
+  assert.deepEqual([disk.get('last/a'), disk.has('last/gone')], ['told of b', false])
 })
 
 test('On a full disk everything goes on in memory, is told once, and is written when there is room', async () => {
