@@ -165,6 +165,44 @@ test('A session with clean off is there after a restart: subscriptions, what wai
   assert.equal(publishedIn(await last.expect('publish')).topic, 'x/8')
 })
 
+test('What has waited for several clients comes to each of them once, after a restart and a kill, whoever has it already', async (context) => {
+  const kept = await createKeptBus(context)
+  const first = await kept.start()
+  const names = ['a', 'b', 'c']
+  const away = (bus: { url: string }, clientId: string) =>
+    connectListening(context, bus.url, { clientId, clean: false })
+  for (const [index, clientId] of names.entries()) {
+    const client = await connect(context, first.url, { clientId, clean: false })
+    await client.subscribeAsync('x/#', { qos: index === 0 ? 1 : 2 })
+    await client.endAsync()
+  }
+  const publisher = await connect(context, first.url)
+  await publisher.publishAsync('x/1', 'both ways', { qos: 2 })
+  await publisher.publishAsync('x/2', 'waits', { qos: 1 })
+  await first.close()
+
+  const second = await kept.start()
+  const early = away(second, 'b')
+  assert.deepEqual(lines(await early.received.take(2)).sort(), ['x/1 both ways', 'x/2 waits'])
+  await early.client.endAsync()
+  const sender = await connect(context, second.url)
+  await sender.publishAsync('x/3', 'later', { qos: 1 })
+  await untilOnDisk(kept.directory, 'later')
+  const directory = await kept.copy()
+
+  const third = await kept.start({}, directory)
+  await third.publish('x/4', 'last', { qos: 1 })
+  const told = await Promise.all(
+    [2, 4, 4].map(async (count, index) => {
+      const { received } = away(third, names[(index + 1) % 3] ?? '')
+      // Their library tells of one of QoS 2 later than of one of QoS 1.
+      return lines(await received.take(count)).sort()
+    }),
+  )
+  const others = ['x/1 both ways', 'x/2 waits', 'x/3 later', 'x/4 last']
+  assert.deepEqual(told, [['x/3 later', 'x/4 last'], others, others])
+})
+
 test('A message of QoS 2 that a client had not released is not published again after a restart', async (context) => {
   const kept = await createKeptBus(context)
   const first = await kept.start()

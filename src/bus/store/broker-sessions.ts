@@ -1,15 +1,12 @@
+import { brokerRecordKey } from '../../schema/files/broker-record.ts'
 import type { LogFields } from '../../base/log/log.ts'
-import {
-  brokerRecordKey,
-  encodeBrokerRecord,
-  type QueuedRecord,
-  type ReleasedRecord,
-  type SessionRecord,
-} from '../../schema/files/broker-record.ts'
-import { isRequest, maySubscribe } from '../../schema/manifest/topic-rights.ts'
+import { isRequest } from '../../schema/manifest/topic-rights.ts'
 import { subscriptionBytesLimits, subscriptionsPerClientLimit } from '../broker-limits.ts'
 import { createSessionFilters } from './session-filters.ts'
 import { createSession, freeMessageId, type Queued, releaseOf, type Session } from './session.ts'
+import { createSessionReader } from './session-reader.ts'
+import { createSessionRecords } from './session-records.ts'
+import { createSharedMessage } from './shared-messages.ts'
 import type {
   RetainedPacket,
   SessionSubscription,
@@ -24,9 +21,6 @@ export const sessionsLimit = 200
 export const sessionQueueLimit = 1_000
 /** Bytes of payload that wait for one such client. */
 const sessionQueueBytesLimit = 4 * 1024 * 1024
-
-/** In place of the broker's id, for what an earlier run has kept. Its number is unique by itself. */
-const restoredBrokerId = 'restored'
 
 export interface BrokerSessionsSettings {
   /** First level(s) of the host's own topics. */
@@ -46,43 +40,24 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   const sessions = new Map<string, Session>()
   const filters = createSessionFilters()
   let nextNumber = settings.firstNumber
+  const records = createSessionRecords(disk, () => nextNumber)
 
-  function keep(session: Session): void {
-    const { client, number, subscriptions } = session
-    disk.set(brokerRecordKey('session', client), () =>
-      encodeBrokerRecord({
-        kind: 'session',
-        client,
-        number,
-        subscriptions: [...subscriptions.values()].map(({ topic, qos }) => ({ topic, qos })),
-      }),
-    )
-  }
-
-  function keepQueued({ client }: Session, queued: Queued): void {
-    const { number } = queued
-    disk.set(brokerRecordKey('queued', number), () => {
-      const { cmd, topic, qos, payload, retain, messageId } = queued.packet
-      if (cmd !== 'publish' && messageId !== undefined)
-        return encodeBrokerRecord({ kind: 'released', client, number, messageId })
-      const sent = messageId === undefined ? {} : { messageId }
-      const flag = retain ? { retain } : {}
-      return encodeBrokerRecord({ kind: 'queued', client, number, topic, qos, ...sent, ...flag, payload })
-    })
-  }
-
-  function open(client: string, number: number): Session {
-    const session = createSession(client, number)
-    sessions.set(client, session)
+  /** This number is taken. */
+  function seen(number: number): void {
     nextNumber = Math.max(nextNumber, number + 1)
+  }
+
+  function open(client: string, number: number, isRead = false): Session {
+    const session = createSession(client, number, isRead)
+    sessions.set(client, session)
+    seen(number)
     return session
   }
 
   function forget(session: Session): void {
     sessions.delete(session.client)
     for (const topic of session.subscriptions.keys()) filters.remove(session, topic)
-    disk.delete(brokerRecordKey('session', session.client))
-    for (const { number } of session.queue) disk.delete(brokerRecordKey('queued', number))
+    records.forget(session)
   }
 
   /** Makes room for `more` sessions; those of clients that are connected stay. */
@@ -100,7 +75,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     if (present !== undefined) return present
     makeRoom(1)
     const session = open(client, nextNumber)
-    keep(session)
+    records.keep(session)
     return session
   }
 
@@ -110,21 +85,26 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     else session.queue.splice(session.queue.indexOf(queued), 1)
     session.queuedBytes -= queued.packet.payload.length
     if (queued.packet.messageId !== undefined) session.sent.delete(queued.packet.messageId)
-    disk.delete(brokerRecordKey('queued', queued.number))
+    records.drop(session, queued)
   }
 
-  function append(session: Session, queued: Queued): void {
-    session.queue.push(queued)
-    session.queuedBytes += queued.packet.payload.length
-    if (queued.packet.messageId !== undefined) session.sent.set(queued.packet.messageId, queued)
-    nextNumber = Math.max(nextNumber, queued.number + 1)
-    keepQueued(session, queued)
+  function limitQueue(session: Session): void {
     while (session.queue.length > sessionQueueLimit || session.queuedBytes > sessionQueueBytesLimit) {
       const [oldest] = session.queue
       if (oldest !== undefined) remove(session, oldest)
       warn('A message for a client that is away was forgotten: too many wait for it')
     }
   }
+
+  function append(session: Session, queued: Queued): void {
+    session.queue.push(queued)
+    session.queuedBytes += queued.packet.payload.length
+    if (queued.packet.messageId !== undefined) session.sent.set(queued.packet.messageId, queued)
+    seen(queued.number)
+    if (queued.shared === undefined) records.keepQueued(session, queued)
+  }
+
+  const reader = createSessionReader({ sessions, open, append, seen, filters, records, disk })
 
   return {
     subscribe(client: string, subscription: StoredSubscription): void {
@@ -134,13 +114,13 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       if (held.get(topic)?.qos === qos) return
       if (!held.has(topic) && held.size >= subscriptionsPerClientLimit) return
       filters.add(session, subscription)
-      keep(session)
+      records.keep(session)
       makeRoom(0)
     },
     unsubscribe(client: string, gone: readonly string[]): void {
       const session = sessions.get(client)
       if (session === undefined) return
-      for (const filter of gone) if (filters.remove(session, filter)) keep(session)
+      for (const filter of gone) if (filters.remove(session, filter)) records.keep(session)
     },
     subscriptionsOf: (client: string): StoredSubscription[] =>
       [...(sessions.get(client)?.subscriptions.values() ?? [])].map(({ topic, qos }) => ({ topic, qos })),
@@ -167,10 +147,23 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     },
 
     /** `payload`: not a slice of a larger buffer. */
-    enqueue(client: string, { topic, brokerId, brokerCounter, qos }: StoredPacket, payload: Buffer): void {
+    enqueue(
+      clients: readonly string[],
+      { topic, brokerId, brokerCounter, qos }: StoredPacket,
+      payload: Buffer,
+    ): void {
       const packet: StoredPacket = { cmd: 'publish', topic, payload, qos, retain: false }
       if (brokerId !== undefined) Object.assign(packet, { brokerId, brokerCounter })
-      append(sessionOf(client), { number: nextNumber, packet })
+      const waiting = clients.map(sessionOf)
+      const number = nextNumber
+      const shared =
+        clients.length > 1
+          ? createSharedMessage({ number, clients, isOnDisk: false }, packet, disk)
+          : undefined
+      for (const [place, session] of waiting.entries()) {
+        append(session, { number: number + place, packet, shared })
+        limitQueue(session)
+      }
     },
     /**
      * A retained message is being sent to a client that has subscribed: answers the id with which it waits to be confirmed.
@@ -184,6 +177,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       const queued = { number: nextNumber, packet }
       packet.messageId = freeMessageId(session, queued, 1)
       append(session, queued)
+      limitQueue(session)
       return packet.messageId
     },
     /** In the order of their arrival; what has been sent before says so. */
@@ -210,9 +204,10 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       packet.messageId = freeMessageId(session, queued, packet.messageId)
       if (queued.packet.messageId === packet.messageId) return
       if (queued.packet.messageId !== undefined) session.sent.delete(queued.packet.messageId)
-      queued.packet.messageId = packet.messageId
+      queued.packet = { ...queued.packet, messageId: packet.messageId }
       session.sent.set(packet.messageId, queued)
-      keepQueued(session, queued)
+      records.keepQueued(session, queued)
+      records.leaveShared(session, queued)
     },
     /** The client has the message of QoS 2: its release takes its place. */
     released(client: string, messageId: number): void {
@@ -221,7 +216,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       if (session === undefined || queued === undefined || queued.packet.cmd === 'pubrel') return
       session.queuedBytes -= queued.packet.payload.length
       queued.packet = releaseOf(messageId)
-      keepQueued(session, queued)
+      records.keepQueued(session, queued)
     },
     /** The client has confirmed it. */
     confirmed(client: string, messageId: number | undefined): StoredPacket | undefined {
@@ -234,36 +229,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     },
 
     /** What an earlier run has kept, as far as it would be taken today. Sessions come first. */
-    restore(record: SessionRecord | QueuedRecord | ReleasedRecord): void {
-      const { client, number } = record
-      const present = sessions.get(client)
-      if (record.kind === 'session') {
-        if (present !== undefined) return
-        const session = open(client, number)
-        const allowed = record.subscriptions.filter(({ topic }) => maySubscribe(topic))
-        for (const one of allowed.slice(0, subscriptionsPerClientLimit)) filters.add(session, one)
-        keep(session)
-        return
-      }
-      if (present === undefined) return
-      // The disk could not be read before, and this client has come back meanwhile: what it is being sent has the id.
-      const isTaken = record.messageId !== undefined && present.sent.has(record.messageId)
-      if (record.kind === 'released' && isTaken) return
-      const packet: StoredPacket =
-        record.kind === 'released'
-          ? releaseOf(record.messageId)
-          : {
-              cmd: 'publish',
-              topic: record.topic,
-              payload: record.payload,
-              qos: record.qos,
-              retain: record.retain ?? false,
-              brokerId: restoredBrokerId,
-              brokerCounter: number,
-              messageId: isTaken ? undefined : record.messageId,
-            }
-      append(present, { number, packet })
-    },
+    restore: reader.restore,
     /** All that is on disk has been told. */
     restored(): void {
       const byAge = [...sessions.values()].sort((one, other) => one.number - other.number)
@@ -271,7 +237,9 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       for (const session of byAge) {
         sessions.set(session.client, session)
         session.queue.sort((one, other) => one.number - other.number)
+        limitQueue(session)
       }
+      reader.end()
       makeRoom(0)
     },
     clear: () => sessions.clear(),

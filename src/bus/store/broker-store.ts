@@ -127,8 +127,10 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
         publishWill(record)
         break
       case 'session':
+      case 'position':
       case 'queued':
       case 'released':
+      case 'shared':
         sessions.restore(record)
     }
   }
@@ -189,7 +191,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     countOffline: async () => sessions.count(),
 
     outgoingEnqueue({ clientId }: { clientId: string }, packet: StoredPacket): PromiseLike<void> {
-      sessions.enqueue(clientId, packet, Buffer.from(packet.payload))
+      sessions.enqueue([clientId], packet, Buffer.from(packet.payload))
       return settled(undefined)
     },
     outgoingEnqueueCombi(
@@ -199,8 +201,10 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       if (subscriptions.length === 0) return settled(undefined)
       // Copied once for all: what came from the network is a slice of a much larger buffer.
       const payload = Buffer.from(packet.payload)
-      for (const { clientId, qos } of subscriptions) {
-        sessions.enqueue(clientId, qos < packet.qos ? { ...packet, qos } : packet, payload)
+      for (const qos of [1, 2] as const) {
+        const clients = subscriptions.filter((one) => Math.min(one.qos, packet.qos) === qos)
+        const ids = clients.map(({ clientId }) => clientId)
+        if (ids.length > 0) sessions.enqueue(ids, { ...packet, qos }, payload)
       }
       return settled(undefined)
     },

@@ -1,3 +1,4 @@
+import type { SharedMessage } from './shared-messages.ts'
 import type { SessionSubscription, StoredPacket } from './stored-packet.ts'
 
 /** The largest message id of the protocol. */
@@ -5,8 +6,11 @@ const messageIdLimit = 65_535
 
 /** Numbered in the order of arrival, over all sessions. */
 export interface Queued {
-  number: number
+  readonly number: number
+  /** The same object for several clients, until it is sent. */
   packet: StoredPacket
+  /** Where it is kept; absent: in a record of its own. */
+  shared?: SharedMessage | undefined
 }
 
 /** What is kept for one client. */
@@ -18,10 +22,20 @@ export interface Session {
   queuedBytes: number
   /** What has been sent, by its message id. */
   sent: Map<number, Queued>
+  /** It was read from the disk. */
+  isRead: boolean
+  /** Of shared messages on disk those with a lower number do not wait for it. */
+  sharedFrom: number
 }
 
-export function createSession(client: string, number: number): Session {
-  return { client, number, subscriptions: new Map(), queue: [], queuedBytes: 0, sent: new Map() }
+export function createSession(client: string, number: number, isRead: boolean): Session {
+  const held = { subscriptions: new Map(), queue: [], queuedBytes: 0, sent: new Map() }
+  return { client, number, ...held, isRead, sharedFrom: 0 }
+}
+
+/** The oldest of its messages that is kept together with those of others. */
+export function firstShared({ queue }: Session): Queued | undefined {
+  return queue.find(({ shared }) => shared !== undefined)
 }
 
 /** The id of a message that is being sent; another one if this is that of a message sent before. */

@@ -3,7 +3,7 @@ import Type, { type Static } from 'typebox'
 import { createParser } from '../parsing/parser.ts'
 
 /**
- * What the embedded broker keeps on disk: records of five kinds, each by itself. A record is four bytes of checksum
+ * What the embedded broker keeps on disk: records of these kinds, each by itself. A record is four bytes of checksum
  * (CRC-32 of the rest), four bytes that tell the length of the head, the head as JSON, and the payload byte by byte.
  */
 
@@ -38,6 +38,23 @@ const Queued = Type.Object({
   /** It was retained when the client subscribed. */
   retain: Type.Optional(Type.Literal(true)),
 })
+/**
+ * A message that has waited for several clients since it came: at the place of each is its id, or null when nothing waits for it here any
+ * more, and its number is that of the first and its place together. Once it has been sent to a client, what waits is a record of that client's own.
+ */
+const Shared = Type.Object({
+  kind: Type.Literal('shared'),
+  number: Type.Integer(),
+  topic: Type.String(),
+  qos: Qos,
+  clients: Type.Array(Type.Union([Type.String(), Type.Null()])),
+})
+/** Of shared messages with a lower number none waits for this client, whatever they say themselves. */
+const Position = Type.Object({
+  kind: Type.Literal('position'),
+  client: Type.String(),
+  number: Type.Integer(),
+})
 /** In place of a message of QoS 2 that the client has: only its release is to be confirmed. */
 const Released = Type.Object({
   kind: Type.Literal('released'),
@@ -61,18 +78,27 @@ const Will = Type.Object({
   retain: Type.Boolean(),
 })
 
-const Head = Type.Union([Retained, Session, Queued, Released, Unreleased, Will])
+const Head = Type.Union([Retained, Session, Position, Queued, Released, Shared, Unreleased, Will])
 const parseHead = createParser(Head)
 
 type WithPayload<T> = T & { payload: Buffer }
 export type RetainedRecord = WithPayload<Static<typeof Retained>>
 export type SessionRecord = Static<typeof Session>
 export type QueuedRecord = WithPayload<Static<typeof Queued>>
+export type SharedRecord = WithPayload<Static<typeof Shared>>
+export type PositionRecord = Static<typeof Position>
 export type ReleasedRecord = Static<typeof Released>
 export type UnreleasedRecord = Static<typeof Unreleased>
 export type WillRecord = WithPayload<Static<typeof Will>>
 export type BrokerRecord =
-  RetainedRecord | SessionRecord | QueuedRecord | ReleasedRecord | UnreleasedRecord | WillRecord
+  | RetainedRecord
+  | SessionRecord
+  | PositionRecord
+  | QueuedRecord
+  | ReleasedRecord
+  | SharedRecord
+  | UnreleasedRecord
+  | WillRecord
 
 const checksumBytes = 4
 const lengthBytes = 4
@@ -103,16 +129,25 @@ export function decodeBrokerRecord(bytes: Buffer): BrokerRecord | undefined {
   const head = parseHead(value)
   if (!head.ok) return undefined
   const record = head.value
-  if (record.kind === 'session' || record.kind === 'released' || record.kind === 'unreleased') return record
-  return { ...record, payload: Buffer.from(bytes.subarray(end)) }
+  switch (record.kind) {
+    case 'session':
+    case 'position':
+    case 'released':
+    case 'unreleased':
+      return record
+    default:
+      return { ...record, payload: Buffer.from(bytes.subarray(end)) }
+  }
 }
 
-/** Order in which a start reads them: sessions before what waits for them, wills at the end. */
+/** Order in which a start reads them: sessions before what waits for them, a client's own before what is shared, wills at the end. */
 const folders = {
   session: 'client',
+  position: 'position',
   queued: 'queued',
   released: 'queued',
   retained: 'retained',
+  shared: 'shared',
   unreleased: 'unreleased',
   will: 'will',
 } as const satisfies Record<BrokerRecord['kind'], string>
@@ -125,8 +160,9 @@ export function brokerRecordKey(kind: BrokerRecord['kind'], name: string | numbe
   return `${folders[kind]}/${typeof name === 'number' ? String(name).padStart(digits, '0') : name}`
 }
 
-/** Whether it is what a client has not released. Written without the messages themselves it would be a loss. */
-export const isUnreleased = (key: string): boolean => key.startsWith(`${folders.unreleased}/`)
+/** Whether it says that something has come, or has been sent. Written without the messages themselves it would be a loss. */
+export const isProgress = (key: string): boolean =>
+  key.startsWith(`${folders.unreleased}/`) || key.startsWith(`${folders.position}/`)
 
 export function keyOfBrokerRecord(record: BrokerRecord): string {
   switch (record.kind) {
@@ -134,8 +170,10 @@ export function keyOfBrokerRecord(record: BrokerRecord): string {
       return brokerRecordKey(record.kind, record.topic)
     case 'queued':
     case 'released':
+    case 'shared':
       return brokerRecordKey(record.kind, record.number)
     case 'session':
+    case 'position':
     case 'unreleased':
     case 'will':
       return brokerRecordKey(record.kind, record.client)

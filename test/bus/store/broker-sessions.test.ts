@@ -21,7 +21,7 @@ test('what is read late from the disk does not take the message id of what is un
   const payload = Buffer.from('.')
   sessions.subscribe(client, { topic: '#', qos: 1 })
   const present = { cmd: 'publish', topic: 'new', payload, qos: 1, retain: false } as const
-  sessions.enqueue(client, { ...present, brokerId: 'b', brokerCounter: 1 }, payload)
+  sessions.enqueue([client], { ...present, brokerId: 'b', brokerCounter: 1 }, payload)
   sessions.sending(client, { ...present, brokerId: 'b', brokerCounter: 1, messageId: 1 })
   sessions.restore({ kind: 'queued', client, number: 7, topic: 'old', qos: 1, messageId: 1, payload })
   sessions.restore({ kind: 'released', client, number: 8, messageId: 1 })

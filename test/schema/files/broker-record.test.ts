@@ -17,6 +17,8 @@ const records: BrokerRecord[] = [
   { kind: 'queued', client: 'c', number: 2, topic: 't', qos: 2, payload },
   { kind: 'queued', client: 'c', number: 3, topic: 't', qos: 1, messageId: 65_535, payload: Buffer.alloc(0) },
   { kind: 'released', client: 'c', number: 4, messageId: 1 },
+  { kind: 'position', client: 'c', number: 5 },
+  { kind: 'shared', number: 6, topic: 't', qos: 1, clients: ['c', null, 'd'], payload },
   { kind: 'unreleased', client: 'c', messageIds: [1, 2] },
   { kind: 'will', client: 'c', address: '', topic: 't', qos: 0, retain: true, payload },
 ]
@@ -39,14 +41,16 @@ test('Whatever bytes there are, reading them does not throw', () => {
   fc.assert(fc.property(fc.uint8Array(), (bytes) => decodeBrokerRecord(Buffer.from(bytes)) === undefined))
 })
 
-test('The keys have the order in which the records are read: sessions before what waits for them, by number', () => {
+test('The keys have the order in which the records are read: sessions before what waits for them, by number, and what is shared last', () => {
   assert.deepEqual(records.map(keyOfBrokerRecord).sort(), [
     'client/c',
+    'position/c',
     'queued/0000000000000002',
     'queued/0000000000000003',
     'queued/0000000000000004',
     'retained/a',
     'retained/a/ä',
+    'shared/0000000000000006',
     'unreleased/c',
     'will/c',
   ])
