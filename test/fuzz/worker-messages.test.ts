@@ -15,9 +15,9 @@ import {
   type HostMessage,
   type WorkerMessage,
   parseWorkerMessage,
-  workerMessageSchemas,
+  workerMessageMembers,
 } from '../../src/schema/worker/worker-protocol.ts'
-import { operationSchemas, parseOperation } from '../../src/schema/worker/operation.ts'
+import { operationMembers, parseOperation } from '../../src/schema/worker/operation.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'
@@ -78,7 +78,7 @@ const exposure = {
 }
 
 /** One good operation of every kind; that none is forgotten is tested. */
-const goodOperations: Record<keyof typeof operationSchemas, unknown> = {
+const goodOperations: Record<keyof typeof operationMembers, unknown> = {
   subscribeEvent: { kind: 'subscribeEvent', name: 'e' },
   unsubscribeEvent: { kind: 'unsubscribeEvent', name: 'e' },
   subscribeTopic: { kind: 'subscribeTopic', subscription: 1, filter: 'a/#' },
@@ -174,7 +174,7 @@ function goodCallFrames(): unknown[] {
 }
 
 /** Good messages of every kind but those that end the plugin at once. */
-const goodMessages: Record<keyof typeof workerMessageSchemas, unknown[]> = {
+const goodMessages: Record<keyof typeof workerMessageMembers, unknown[]> = {
   ready: [{ kind: 'ready' }],
   pong: [{ kind: 'pong', sequence: 1, memory: 5 }],
   loaded: [{ kind: 'loaded', isolate: 1 }],
@@ -284,8 +284,8 @@ async function assertServes(host: TestHost, what: string): Promise<void> {
 }
 
 test('whatever a worker says, the host answers, logs it, and the other plugin and the clients go on', async (context) => {
-  assert.deepEqual(Object.keys(goodOperations), Object.keys(operationSchemas))
-  assert.deepEqual(Object.keys(goodMessages), Object.keys(workerMessageSchemas))
+  assert.deepEqual(Object.keys(goodOperations), Object.keys(operationMembers))
+  assert.deepEqual(Object.keys(goodMessages), Object.keys(workerMessageMembers))
   const { host, say, mistakes } = await start(context)
   const client = await mqtt.connectAsync(host.mqttUrl, { reconnectPeriod: 0 })
   context.after(() => client.endAsync(true))

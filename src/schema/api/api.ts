@@ -120,10 +120,10 @@ export const EventsQuery = Type.Object({
   plugin: pluginFilter,
   lastEventId: after,
   /** Of a stream where nothing happens an event is sent, too: pages see no comments. */
-  beats: Type.Optional(Type.Union([Type.Literal('true'), Type.Literal('false')])),
+  beats: Type.Optional(oneOf(['true', 'false'])),
 })
 export const MachineQuery = Type.Object({
-  format: Type.Optional(Type.Union([Type.Literal('json'), Type.Literal('mermaid'), Type.Literal('scxml')])),
+  format: Type.Optional(oneOf(['json', 'mermaid', 'scxml'])),
 })
 
 // Answers
@@ -268,7 +268,7 @@ export const ProblemAnswer = Type.Object({
   status: Type.Integer(),
   detail: Type.String({ description: 'What is wrong, and what to do' }),
   instance: Type.Optional(Type.String({ description: 'Path of the request; over MQTT its topic' })),
-  code: Type.Union(problemCodes.map((code) => Type.Literal(code))),
+  code: oneOf(problemCodes),
   errors: Type.Optional(
     Type.Array(
       Type.Object({
@@ -294,3 +294,4 @@ export {
   Plugin as PluginAnswer,
   PluginState as PluginStateAnswer,
 } from '../plugin/plugin.ts'
+import { oneOf } from '../parsing/one-of.ts'

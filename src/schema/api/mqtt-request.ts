@@ -2,6 +2,7 @@ import Type, { type Static, type TSchema } from 'typebox'
 import { FullId } from '../names/identifier-schema.ts'
 import { createParser } from '../parsing/parser.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** What comes in on `R/request/<verb>` (contract, section 4). */
 
@@ -19,7 +20,7 @@ const plugin = text
 /** As over HTTP: `{"enable": false}` must not switch the plugin over, because it is not said what it is to be. */
 const strict = { additionalProperties: false }
 
-const PurgeTarget = Type.Union([Type.Literal('kv'), Type.Literal('files')])
+const PurgeTarget = oneOf(['kv', 'files'])
 
 const mqttRequests = {
   list: Type.Object({ transaction }),

@@ -1,13 +1,14 @@
 import Type, { type Static } from 'typebox'
 import { SafeModeReason } from '../journal/journal-event.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** What the host says of itself. */
 
 /** What one plugin's isolate takes. */
 export const IsolateUsage = Type.Object({
   plugin: Type.String(),
-  isolation: Type.Union([Type.Literal('dedicated'), Type.Literal('shared')], {
+  isolation: oneOf(['dedicated', 'shared'], {
     description: 'Whether its worker thread is its own',
   }),
   worker: Type.Integer({ description: 'Number of the worker thread; plugins with the same one share it' }),
@@ -68,7 +69,7 @@ export const System = Type.Object({
     eventLoopDelay: Type.Number({ description: 'Seconds, 99th percentile of about the last minute' }),
   }),
   broker: Type.Object({
-    kind: Type.Union([Type.Literal('embedded'), Type.Literal('external')]),
+    kind: oneOf(['embedded', 'external']),
     url: Type.String({ description: 'Without user name and password' }),
     connected: Type.Boolean(),
     clients: nullable(Type.Integer({ description: 'null: an external broker does not say' })),

@@ -5,6 +5,7 @@ import { PermissionEntry } from '../manifest/permissions.ts'
 import { ChosenLimits } from '../plugin/plugin-limits.ts'
 import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /**
  * The facts of the journal. A fact is in the past tense: it has happened, and nothing refuses it any more.
@@ -13,14 +14,7 @@ import { nullable } from '../parsing/nullable.ts'
 export const journalFormatVersion = 1
 
 /** What asked for the change. */
-export const Origin = Type.Union([
-  Type.Literal('http'),
-  Type.Literal('mqtt'),
-  Type.Literal('startup'),
-  Type.Literal('shutdown'),
-  Type.Literal('supervisor'),
-  Type.Literal('file'),
-])
+export const Origin = oneOf(['http', 'mqtt', 'startup', 'shutdown', 'supervisor', 'file'])
 export type Origin = Static<typeof Origin>
 
 /** SHA-256 in hexadecimal of every installed file, by its path in the plugin's directory. */
@@ -38,11 +32,7 @@ const release = {
 }
 
 /** Where files came from that were not fetched for an installation or an update. `folder`: they were there. */
-export const FilesSource = Type.Union([
-  Type.Literal('folder'),
-  Type.Literal('kept'),
-  Type.Literal('repository'),
-])
+export const FilesSource = oneOf(['folder', 'kept', 'repository'])
 export type FilesSource = Static<typeof FilesSource>
 
 /** What an update leaves behind for the way back. */
@@ -57,7 +47,7 @@ export const PendingRestart = Type.Object({
 export type PendingRestart = Static<typeof PendingRestart>
 
 /** `asked`: by the setting. `unfinishedStarts`: too many starts in a row did not reach ready, or were killed for want of memory soon after. */
-export const SafeModeReason = Type.Union([Type.Literal('asked'), Type.Literal('unfinishedStarts')])
+export const SafeModeReason = oneOf(['asked', 'unfinishedStarts'])
 export type SafeModeReason = Static<typeof SafeModeReason>
 
 /**

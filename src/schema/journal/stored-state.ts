@@ -7,6 +7,7 @@ import { Config, PluginError, PluginState } from '../plugin/plugin.ts'
 import { ChosenLimits, ReachedLimit } from '../plugin/plugin-limits.ts'
 import { PublicKeyText, SigningTime } from '../manifest/repository-key.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** The fold of the journal up to one of its events, as it is stored: at the top of a segment and in the checkpoint. */
 
@@ -113,16 +114,12 @@ export const HostContext = Type.Object({
 })
 export type HostContext = Static<typeof HostContext>
 
-const hostStates = ['stopped', 'starting', 'ready', 'stopping'] as const
-
 export const StoredState = Type.Object({
   /** Number and id of the last event in it; 0 and null before the first. */
   seq: Count,
   event: Text,
   host: Type.Object({
-    value: Type.Unsafe<(typeof hostStates)[number]>(
-      Type.Union(hostStates.map((state) => Type.Literal(state))),
-    ),
+    value: oneOf(['stopped', 'starting', 'ready', 'stopping']),
     context: HostContext,
   }),
   /** Every plugin there ever was; `last` is the number of its latest event. */

@@ -3,6 +3,7 @@ import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
 import type { ErrorSearch } from '../parsing/find-errors.ts'
 import { createParser, type Parser } from '../parsing/parser.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** A setting as a manifest describes it: an entry of `configSchema`, or a definition of `config`. */
 
@@ -11,31 +12,30 @@ const fieldDepthLimit = 4
 /** Of `configSchema`, and of `config`, with all that is within: far more than a person fills in. */
 export const settingsLimit = 1_000
 
-export const FieldType = Type.Union([
-  Type.Literal('string'),
-  Type.Literal('text'),
-  Type.Literal('password'),
-  Type.Literal('number'),
-  Type.Literal('integer'),
-  Type.Literal('boolean'),
-  Type.Literal('select'),
-  Type.Literal('list'),
-  Type.Literal('object'),
+export const FieldType = oneOf([
+  'string',
+  'text',
+  'password',
+  'number',
+  'integer',
+  'boolean',
+  'select',
+  'list',
+  'object',
 ])
 export type FieldType = Static<typeof FieldType>
 
-/** What the form offers, of what the host knows. */
-export const SuggestionKind = Type.Union([
-  Type.Literal('topic'),
-  Type.Literal('plugin'),
-  Type.Literal('object'),
-  Type.Literal('sensor'),
-  Type.Literal('control'),
-  /** A sensor or a control. */
-  Type.Literal('value'),
-  Type.Literal('event'),
-  Type.Literal('host'),
-  Type.Literal('serial'),
+/** What the form offers, of what the host knows; `value`: a sensor or a control. */
+export const SuggestionKind = oneOf([
+  'topic',
+  'plugin',
+  'object',
+  'sensor',
+  'control',
+  'value',
+  'event',
+  'host',
+  'serial',
 ])
 export type SuggestionKind = Static<typeof SuggestionKind>
 

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { VariablePattern } from '../parsing/variable-pattern.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /**
  * What a plugin says it needs of the world outside (`permissions` of its manifest). Without the member nothing is
@@ -107,16 +108,16 @@ export type Permissions = Static<typeof Permissions>
 
 /** One line of a list, as people compare them. `everything`: the plugin declares nothing, so nothing is refused. */
 export const PermissionEntry = Type.Object({
-  kind: Type.Union([
-    Type.Literal('host'),
-    Type.Literal('publish'),
-    Type.Literal('subscribe'),
-    Type.Literal('plugin'),
-    Type.Literal('hooks'),
-    Type.Literal('serial'),
-    Type.Literal('discovery'),
-    Type.Literal('environment'),
-    Type.Literal('everything'),
+  kind: oneOf([
+    'host',
+    'publish',
+    'subscribe',
+    'plugin',
+    'hooks',
+    'serial',
+    'discovery',
+    'environment',
+    'everything',
   ]),
   value: Type.String({ description: 'As the manifest has it; `*` for everything' }),
 })

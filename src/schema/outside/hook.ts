@@ -2,7 +2,6 @@ import Type, { type Static } from 'typebox'
 import { nullable } from '../parsing/nullable.ts'
 import {
   hookAnswerLimit,
-  type HookAuth,
   hookAuths,
   hookMethodPattern,
   hookMethodsLimit,
@@ -10,6 +9,7 @@ import {
 } from './hook-limits.ts'
 import { Bytes, HeaderBlock } from './outside.ts'
 import { Text } from '../parsing/text.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 export * from './hook-limits.ts'
 
@@ -50,7 +50,7 @@ export const HookOutcome = Type.Union([
   }),
   Type.Object({
     ok: Type.Literal(false),
-    reason: Type.Union([Type.Literal('failed'), Type.Literal('ended')]),
+    reason: oneOf(['failed', 'ended']),
   }),
 ])
 export type HookOutcome = Static<typeof HookOutcome>
@@ -59,7 +59,7 @@ export type HookOutcome = Static<typeof HookOutcome>
 export const HookView = Type.Object({
   path: Type.String(),
   url: Type.String({ description: 'The whole address, with the secret part where it needs one' }),
-  auth: Type.Unsafe<HookAuth>(Type.Union(hookAuths.map((auth) => Type.Literal(auth)))),
+  auth: oneOf(hookAuths),
   methods: nullable(Type.Array(Type.String()), { description: 'null: all' }),
 })
 export type HookView = Static<typeof HookView>

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { Text, textLimits } from '../parsing/text.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** When something is to be done, as `plugin:at` and `plugin:cron` get it; the host reads the texts. */
 const Zone = { timezone: Type.Optional(Text(textLimits.name)) }
@@ -25,7 +26,7 @@ export type Schedule = Static<typeof Schedule>
 
 /** What a plugin wants to hear of: objects by full path, or sensors and controls by `<full id>/<id>`. */
 export const Watch = Type.Object({
-  of: Type.Union([Type.Literal('object'), Type.Literal('point')]),
+  of: oneOf(['object', 'point']),
   pattern: Text(textLimits.name),
   /** Whether the present value is told, too. */
   now: Type.Boolean(),

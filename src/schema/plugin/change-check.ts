@@ -4,6 +4,7 @@ import { PermissionEntry, Permissions } from '../manifest/permissions.ts'
 import { Config } from './plugin.ts'
 import { EnvironmentUse } from '../parsing/variable-pattern.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** What an installation or an update would bring, before it is done. */
 
@@ -61,7 +62,7 @@ export const ChangeCheck = Type.Object({
     missing: Type.Array(
       Type.Object({
         dependency: Type.String({ description: 'As the manifest has it' }),
-        reason: Type.Union([Type.Literal('missing'), Type.Literal('version')]),
+        reason: oneOf(['missing', 'version']),
         message: Type.String(),
       }),
     ),
@@ -72,7 +73,7 @@ export const ChangeCheck = Type.Object({
   }),
   problems: Type.Array(
     Type.Object({
-      code: Type.Unsafe<ProblemCode>(Type.Union(problemCodes.map((code) => Type.Literal(code)))),
+      code: oneOf(problemCodes),
       detail: Type.String(),
     }),
     { description: 'What the command itself would be refused with now; empty: it may go ahead' },

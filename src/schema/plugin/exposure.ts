@@ -1,16 +1,15 @@
 import Type, { type Static } from 'typebox'
 import { isJsonObject, type Json } from '../../base/text/json.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
-import { deviceIdPattern, type ExposedComponent, exposedComponents } from './exposed-components.ts'
+import { deviceIdPattern, exposedComponents } from './exposed-components.ts'
 import { Text, textLimits } from '../parsing/text.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 export * from './exposed-components.ts'
 
 /** What a plugin shows with `expose()` (plugin API, section 10), resolved to a component of Home Assistant's. */
 
-const Component = Type.Unsafe<ExposedComponent>(
-  Type.Union(exposedComponents.map((component) => Type.Literal(component))),
-)
+const Component = oneOf(exposedComponents)
 /** Features of one thing; more than any component has. */
 const featuresLimit = 64
 const Label = Text(textLimits.label)

@@ -3,6 +3,7 @@ import type { ProblemDetail } from '../../base/problem.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** The limits of one plugin that the host's owner may set. What is not here is for `sandbox/limits.ts` to say. */
 
@@ -130,7 +131,7 @@ export const PluginLimitsView = Type.Object({
 })
 export type PluginLimitsView = Static<typeof PluginLimitsView>
 
-export const LimitName = Type.Unsafe<LimitName>(Type.Union(limitNames.map((name) => Type.Literal(name))))
+export const LimitName = oneOf(limitNames)
 
 /** A limit that a plugin has met since it was loaded last; `at` is an ISO 8601 time. */
 export const ReachedLimit = Type.Object({ limit: Type.String(), value: Type.Number(), at: Type.String() })

@@ -7,6 +7,7 @@ import { Permissions } from '../manifest/permissions.ts'
 import { PluginLimitsView, ReachedLimit } from './plugin-limits.ts'
 import { EnvironmentUse } from '../parsing/variable-pattern.ts'
 import { nullable } from '../parsing/nullable.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /** What the outside sees of a plugin: the contract's section 3. */
 
@@ -22,9 +23,7 @@ export const pluginStates = [
   'uninstalled',
 ] as const
 export type PluginState = (typeof pluginStates)[number]
-export const PluginState = Type.Unsafe<PluginState>(
-  Type.Union(pluginStates.map((state) => Type.Literal(state))),
-)
+export const PluginState = oneOf(pluginStates)
 
 /** Why a plugin is not running; `at` is an ISO 8601 time. */
 export const PluginError = Type.Object({
@@ -158,12 +157,7 @@ export function countByState(plugins: readonly Pick<Plugin, 'state' | 'stale'>[]
 /** One line of a plugin's log. */
 export const LogEntry = Type.Object({
   at: Type.String(),
-  level: Type.Union([
-    Type.Literal('debug'),
-    Type.Literal('info'),
-    Type.Literal('warn'),
-    Type.Literal('error'),
-  ]),
+  level: oneOf(['debug', 'info', 'warn', 'error']),
   message: Type.String(),
   fields: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
 })

@@ -7,6 +7,7 @@ import {
 } from './plugin-call-limits.ts'
 import { Bytes } from '../outside/outside.ts'
 import { Text, textLimits } from '../parsing/text.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 export * from './plugin-call-limits.ts'
 
@@ -19,7 +20,7 @@ export const Uint32 = Type.Integer({ minimum: 0, maximum: 0xffff_ffff })
 export const Reference = Type.Object({
   owner: Uint32,
   handle: Uint32,
-  type: Type.Union([Type.Literal('table'), Type.Literal('function')]),
+  type: oneOf(['table', 'function']),
   /** Full id of the owner, for messages. */
   plugin: Text(textLimits.pluginId),
 })
@@ -68,5 +69,5 @@ export interface PluginSummary {
 }
 
 /** What a plugin may do through another one's instance only if its own manifest allows it too. */
-export const ForeignCallPermission = Type.Union([Type.Literal('publish'), Type.Literal('subscribe')])
+export const ForeignCallPermission = oneOf(['publish', 'subscribe'])
 export type ForeignCallPermission = Static<typeof ForeignCallPermission>

@@ -1,11 +1,11 @@
 import type { MessagePort } from 'node:worker_threads'
-import Type, { type Static } from 'typebox'
+import Type from 'typebox'
 import type { Json } from '../../base/text/json.ts'
 import { messageOf } from '../../base/problem.ts'
 import { readFromWorker } from './call-frames.ts'
 import { creditLimit, type TurnRules } from './shared-cells.ts'
 import { HookOutcome, type HookRequest } from '../outside/hook.ts'
-import { createKindParser } from '../parsing/kind-parser.ts'
+import { createKindParser, type OfKinds } from '../parsing/kind-parser.ts'
 import type { KeyValue } from './operation.ts'
 import type { OutsideAnswer } from '../outside/outside.ts'
 import type { Parsed } from '../parsing/parser.ts'
@@ -15,6 +15,7 @@ import type { PluginLimits } from '../plugin/plugin-limits.ts'
 import { type Answer, Question } from './question.ts'
 import type { PluginTopicRights } from '../manifest/topic-rights.ts'
 import { AnyJson, Count, Shown } from './worker-fields.ts'
+import { oneOf } from '../parsing/one-of.ts'
 
 /**
  * What the host and a plugin worker say to each other (`src/sandbox/README.md` tells how). A worker holds
@@ -24,92 +25,64 @@ import { AnyJson, Count, Shown } from './worker-fields.ts'
 const Isolate = { isolate: Count }
 const Failure = Type.Object({ message: Shown, traceback: Shown })
 
-/** What a worker says to the host, by `kind`. */
-export const workerMessageSchemas = {
-  ready: Type.Object({ kind: Type.Literal('ready') }),
+/** What a worker says to the host, by `kind`: the members besides that. */
+export const workerMessageMembers = {
+  ready: {},
   /** Its memory is in `signalCells` then. */
-  pong: Type.Object({ kind: Type.Literal('pong'), sequence: Count }),
-  loaded: Type.Object({ kind: Type.Literal('loaded'), ...Isolate }),
-  loadFailed: Type.Object({
-    kind: Type.Literal('loadFailed'),
+  pong: { sequence: Count },
+  loaded: Isolate,
+  loadFailed: {
     ...Isolate,
-    code: Type.Union([
-      Type.Literal('lua_error'),
-      Type.Literal('plugin_id_mismatch'),
-      Type.Literal('load_timeout'),
-      Type.Literal('overran'),
-      Type.Literal('overfilled'),
-      Type.Literal('worker_full'),
-    ]),
+    code: oneOf(['lua_error', 'plugin_id_mismatch', 'load_timeout', 'overran', 'overfilled', 'worker_full']),
     failure: Failure,
-  }),
+  },
   /**
    * It takes too much of the worker that it shares, and is stopped at every turn until it is unloaded; or, in one of
    * its own, it keeps more than it may outside the heap. `machine memory`: it has most of a worker in which there is room, as the
    * machine has none.
    */
-  overran: Type.Object({
-    kind: Type.Literal('overran'),
+  overran: {
     ...Isolate,
-    excess: Type.Union([Type.Literal('time'), Type.Literal('memory'), Type.Literal('machine memory')]),
+    excess: oneOf(['time', 'memory', 'machine memory']),
     /** The call that it served then, as in `flowCells.serving`. */
     serving: Type.Integer(),
-  }),
+  },
   /**
    * Each operation is parsed by its own schema, so that one bad one does not take the others along; one that is bytes
    * is frames.
    */
-  batch: Type.Object({
-    ...{ kind: Type.Literal('batch'), ...Isolate, operations: Type.Array(Type.Unknown()) },
+  batch: {
+    ...Isolate,
+    operations: Type.Array(Type.Unknown()),
     /** Credits that it took; the host gives them back when it has taken the batch. */
     credits: Type.Integer({ minimum: 0, maximum: creditLimit }),
-  }),
-  controlAnswered: Type.Object({
-    kind: Type.Literal('controlAnswered'),
+  },
+  controlAnswered: {
     ...Isolate,
     request: Count,
     outcome: Type.Union([
       Type.Object({ ok: Type.Literal(true), value: Type.Optional(AnyJson) }),
       Type.Object({
         ok: Type.Literal(false),
-        reason: Type.Union([Type.Literal('unknown'), Type.Literal('refused')]),
+        reason: oneOf(['unknown', 'refused']),
         message: Shown,
       }),
     ]),
-  }),
+  },
   /** Said once of each request, also of one that nobody waits for any more. */
-  hookAnswered: Type.Object({
-    kind: Type.Literal('hookAnswered'),
-    ...Isolate,
-    request: Count,
-    outcome: HookOutcome,
-  }),
+  hookAnswered: { ...Isolate, request: Count, outcome: HookOutcome },
   /** The last word of an isolate; `resources` is what its tables hold after the clean-up. */
-  unloaded: Type.Object({ kind: Type.Literal('unloaded'), ...Isolate, resources: Resources }),
-  question: Type.Object({ kind: Type.Literal('question'), ...Isolate, number: Uint32, question: Question }),
+  unloaded: { ...Isolate, resources: Resources },
+  question: { ...Isolate, number: Uint32, question: Question },
   /** Nobody waits for the answer any more. */
-  abandon: Type.Object({ kind: Type.Literal('abandon'), ...Isolate, number: Count }),
-  callAnswered: Type.Object({
-    kind: Type.Literal('callAnswered'),
-    ...Isolate,
-    call: Uint32,
-    outcome: PluginCallOutcome,
-  }),
+  abandon: { ...Isolate, number: Count },
+  callAnswered: { ...Isolate, call: Uint32, outcome: PluginCallOutcome },
   /** What came of a call on a link, when something is handed over or the host has not taken yet what was sent before. */
-  linkedAnswer: Type.Object({
-    kind: Type.Literal('linkedAnswer'),
-    ...Isolate,
-    caller: Uint32,
-    number: Uint32,
-    outcome: PluginCallOutcome,
-  }),
-  release: Type.Object({ kind: Type.Literal('release'), ...Isolate, releases: Type.Array(Release) }),
+  linkedAnswer: { ...Isolate, caller: Uint32, number: Uint32, outcome: PluginCallOutcome },
+  release: { ...Isolate, releases: Type.Array(Release) },
 } as const
 
-type WorkerMessageKind = keyof typeof workerMessageSchemas
-export type WorkerMessage = {
-  [K in WorkerMessageKind]: Static<(typeof workerMessageSchemas)[K]>
-}[WorkerMessageKind]
+export type WorkerMessage = OfKinds<typeof workerMessageMembers>
 /** What a plugin takes too much of. */
 export type Excess = Extract<WorkerMessage, { kind: 'overran' }>['excess']
 /** What a worker says of one isolate. */
@@ -242,7 +215,7 @@ export interface WorkerSetup {
   turns?: TurnRules
 }
 
-const parseMessageObject = createKindParser<WorkerMessage>(workerMessageSchemas)
+const parseMessageObject = createKindParser(workerMessageMembers)
 /** Of a call between plugins as an object or as a frame. */
 export function parseWorkerMessage(value: unknown): Parsed<WorkerMessage> {
   try {
