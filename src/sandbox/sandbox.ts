@@ -12,7 +12,7 @@ import {
   type Sandbox,
 } from './isolate.ts'
 import { createIsolateHost, type IsolateHost } from './isolates/isolate-host.ts'
-import { defaultLimits, ownersView, type SandboxLimits, withChosen } from './limits.ts'
+import { defaultLimits, ownersLimits, type SandboxLimits, withChosen } from './limits.ts'
 import { createMemoryEviction } from './threads/memory-eviction.ts'
 import { createOwnWorkers } from './threads/own-workers.ts'
 import { createPluginCalls } from './calls/plugin-calls.ts'
@@ -105,7 +105,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   }
 
   return {
-    limits: ownersView(limits),
+    limits: ownersLimits(limits),
     get references() {
       return pluginCalls.references
     },

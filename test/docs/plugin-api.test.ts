@@ -335,7 +335,7 @@ test('the limits are those of the code', () => {
   const rows = rowsUnder('Limits')
   const said = (what: string): string => rows.find(([name]) => name?.includes(what))?.[1] ?? ''
   for (const [what, expected] of [
-    ['`onCleanup`', `${defaultLimits.luaCleanup / second} s`],
+    ['`onCleanup`', `${defaultLimits.cleanupTime / second} s`],
     ['calls within calls', `${callDepthLimit}`],
     ['an event, an object', `${messageSizeLimit / mebibyte} MiB`],
     ['all objects', `${objectBytesLimit / mebibyte} MiB`],

@@ -222,7 +222,7 @@ const bombs: Bomb[] = [
 ]
 
 /** Time for all of it. */
-const limits = { luaCallback: 150_000, unresponsiveAfter: 160_000 }
+const limits = { callbackTime: 150_000, unresponsiveAfter: 160_000 }
 
 /** Those that keep a collector busy, or have the host pass on megabytes. */
 const collects = new Set([

@@ -49,8 +49,8 @@ async function stage(
     plugins: [victim, attacker(lua)],
     // What takes too much may take long for it on a busy machine.
     limits: {
-      oldGenerationMegabytes: memory,
-      luaCallback: 60_000,
+      memory,
+      callbackTime: 60_000,
       unresponsiveAfter: 60_000,
       hangBeats: 1_000,
     },

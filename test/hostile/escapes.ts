@@ -217,7 +217,7 @@ const escapes: Escape[] = [
 /** Makes the tests, in workers of that kind. */
 export function attackWithEscapes(isolation: Isolation): void {
   test(`${isolation}: nothing can be reached but what the host offers`, async (t) => {
-    const stage = await startStage(t, escapes, { luaLoad: 5_000, loadDeadline: 10_000 }, isolation)
+    const stage = await startStage(t, escapes, { loadTime: 5_000, loadDeadline: 10_000 }, isolation)
     const heard: string[] = []
     await stage.listen(['#'], (topic, payload) => {
       if (payload.includes('forged')) heard.push(topic)

@@ -97,7 +97,7 @@ const floods: Flood[] = [
 ]
 
 /** A flood is not held back by any limit: it has what others leave. */
-const limits = { luaLoad: 5_000, loadDeadline: 10_000 }
+const limits = { loadTime: 5_000, loadDeadline: 10_000 }
 
 /** In a shared worker whoever floods is soon moved to one of its own: one of each kind will do there. */
 const alsoShared = new Set(['events', 'lines', 'messages'])

@@ -33,7 +33,7 @@ async function stage(t: TestContext, isolation: (typeof isolations)[number]): Pr
       { id: 'asked', lua: asked },
       { id: 'other', lua: other },
     ],
-    limits: { luaCallback: 700 },
+    limits: { callbackTime: 700 },
   })
   t.after(() => host.close())
   for (const id of ['asked', 'other']) {

@@ -39,15 +39,15 @@ export type Isolation = 'dedicated' | 'shared'
 
 /** Limits that make an attack short. */
 export const shortLimits: Partial<SandboxLimits> = {
-  luaLoad: 700,
+  loadTime: 700,
   loadDeadline: 4_000,
-  luaCallback: 500,
-  luaCleanup: 500,
+  callbackTime: 500,
+  cleanupTime: 500,
   unloadDeadline: 2_000,
   lastWordsDeadline: 500,
   heartbeatInterval: 250,
   unresponsiveAfter: 1_500,
-  oldGenerationMegabytes: 48,
+  memory: 48,
 }
 
 const peaceful: FixturePlugin = {

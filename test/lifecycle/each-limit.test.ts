@@ -68,7 +68,7 @@ test('each limit that an owner may set is met, and told in the log, in an event,
              plugin:setTimeout(10, function() ${cases[limit].lua} end)`,
     })),
     // Memory is to be what ends it, not the time that it takes on a busy machine.
-    limits: { luaCallback: 120_000, unresponsiveAfter: 130_000 },
+    limits: { callbackTime: 120_000, unresponsiveAfter: 130_000 },
   })
   for (const limit of limitNames) {
     await t.test(limit, async () => {

@@ -19,7 +19,7 @@ test('§6 an endless loop in a callback is stopped with its line, also within pc
       assert.equal(recorder.logs()[0], 'warn limit reached: callbackTime is 100 ms')
       assert.match(recorder.logs()[1] ?? '', /error timer: init\.lua:2: .*longer than 0\.1 s/)
     },
-    { luaCallback: 100 },
+    { callbackTime: 100 },
   )
 })
 
@@ -47,7 +47,7 @@ test('§6 a plugin that does not answer is ended by the watchdog, and nothing of
       await isolate.unload()
       assert.equal(recorder.calls.length, count)
     },
-    { luaCallback: 60_000, heartbeatInterval: 50, unresponsiveAfter: 200 },
+    { callbackTime: 60_000, heartbeatInterval: 50, unresponsiveAfter: 200 },
   )
 })
 
@@ -70,7 +70,7 @@ test('§6 a plugin that only waits for the host now and then is not taken for de
 })
 
 test('§6 a chunk that never ends fails the load within its time', async () => {
-  const sandbox = testSandbox({ luaLoad: 100 })
+  const sandbox = testSandbox({ loadTime: 100 })
   try {
     await assert.rejects(
       sandbox.load(pluginSource('\nwhile true do end'), createRecorder().services),
@@ -87,7 +87,7 @@ test('§6 a chunk that never ends fails the load within its time', async () => {
 })
 
 test('§6 a chunk that resists Lua’s limit fails the load at the host’s deadline', async () => {
-  const sandbox = testSandbox({ luaLoad: 60_000, loadDeadline: 2_000 })
+  const sandbox = testSandbox({ loadTime: 60_000, loadDeadline: 2_000 })
   const recorder = createRecorder()
   try {
     const lua = 'while true do end'
@@ -100,7 +100,7 @@ test('§6 a chunk that resists Lua’s limit fails the load at the host’s dead
 test('§6 a load has five times as long at most where the machine leaves the host no processor', async () => {
   const manual = createManualClock()
   const clock = { ...manual, processorTime: () => 0 }
-  const sandbox = testSandbox({ luaLoad: 600_000 }, { clock })
+  const sandbox = testSandbox({ loadTime: 600_000 }, { clock })
   const recorder = createRecorder()
   try {
     const loading = sandbox.load(pluginSource('print("here")'), recorder.services)
@@ -129,7 +129,7 @@ test(
         assert.match(reason?.message ?? '', /40 MB/)
         assert.deepEqual(recorder.calls.at(-1), ['setObject', 'now', undefined])
       },
-      { oldGenerationMegabytes: 40, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+      { memory: 40, callbackTime: 20_000, unresponsiveAfter: 30_000 },
     )
   },
 )
@@ -143,7 +143,7 @@ test('§6 a bomb of strings is refused', async () => {
       end)
     `),
     async ({ recorder }) => assert.match(await recorder.logged('stopped'), /false\tstopped/),
-    { stringBytes: 32 * 1024 * 1024, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+    { stringBytes: 32 * 1024 * 1024, callbackTime: 20_000, unresponsiveAfter: 30_000 },
   )
 })
 
@@ -167,13 +167,13 @@ test(
         )
         await Promise.race([small, ended])
       },
-      { oldGenerationMegabytes: 40, heartbeatInterval: 5, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+      { memory: 40, heartbeatInterval: 5, callbackTime: 20_000, unresponsiveAfter: 30_000 },
     )
   },
 )
 
 test('§6 a memory bomb in onInit fails the load', async () => {
-  const sandbox = testSandbox({ oldGenerationMegabytes: 40 })
+  const sandbox = testSandbox({ memory: 40 })
   try {
     const lua =
       'plugin:onInit(function() local all = {} while true do all[#all + 1] = { {}, {}, {} } end end)'

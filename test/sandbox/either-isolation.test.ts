@@ -128,7 +128,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
         assert.match(await recorder.logged('error listener'), /init\.lua:1: stopped, because/)
         await steady.recorder.logged('tick\t50')
       },
-      { luaCallback: 1_000 },
+      { callbackTime: 1_000 },
       isolation,
     )
   })

@@ -217,7 +217,7 @@ test('§2.6 an onCleanup that does not end is stopped by Lua’s own limit', asy
       assert.match(recorder.logs().join('\n'), /error onCleanup: .*longer than 0\.1 s/)
       assert.deepEqual(recorder.calls.at(-1), ['setObject', 'now', undefined])
     },
-    { luaCleanup: 100 },
+    { cleanupTime: 100 },
   )
 })
 
@@ -238,7 +238,7 @@ test('§2.6 an onCleanup that resists Lua’s limit is ended by force, and the h
       assert.deepEqual(isolate.resources(), noResources)
       assert.equal(await isolate.ended, undefined)
     },
-    { luaCleanup: 60_000, unloadDeadline: 300 },
+    { cleanupTime: 60_000, unloadDeadline: 300 },
   )
 })
 

@@ -337,7 +337,7 @@ test('§7 a control’s setter that never ends is refused in time', async () => 
         message: /longer than 0\.1 s/,
       })
     },
-    { luaCallback: 100 },
+    { callbackTime: 100 },
   )
 })
 
@@ -350,7 +350,7 @@ test('§7 a control whose setter waits for longer than whoever has set it is ref
         message: /did not take the value of x within 0\.1 s/,
       })
     },
-    { controlDeadline: 100, luaCallback: 2_000 },
+    { controlDeadline: 100, callbackTime: 2_000 },
   )
 })
 

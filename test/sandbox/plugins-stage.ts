@@ -49,7 +49,7 @@ export async function withStage(
 }
 
 /** For tests whose subject is what is said, and not how soon: on a busy machine nothing is late with these limits. */
-export const patient: Partial<SandboxLimits> = { luaCallback: 60_000, unresponsiveAfter: 90_000 }
+export const patient: Partial<SandboxLimits> = { callbackTime: 60_000, unresponsiveAfter: 90_000 }
 
 /** Log lines at info that a plugin writes while it loads, after another one runs. */
 export async function linesWith(callee: string, caller: string): Promise<string[]> {

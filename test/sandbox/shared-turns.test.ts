@@ -5,7 +5,7 @@ import { json } from './stage.ts'
 
 /** Plugins of one worker are set aside, and go on where they were: nobody waits for a neighbour's loop. */
 
-const oneWorker = { isolatesBeforeNextWorker: 64, luaCallback: 60_000 }
+const oneWorker = { isolatesBeforeNextWorker: 64, callbackTime: 60_000 }
 
 test('§6 neighbours go on beside an endless loop, which is stopped after its time and not moved', async () => {
   await withStage(
@@ -32,7 +32,7 @@ test('§6 neighbours go on beside an endless loop, which is stopped after its ti
       const [first, second] = sandbox.usage()
       assert.deepEqual([first?.isolation, first?.worker], ['shared', second?.worker])
     },
-    { ...oneWorker, luaCallback: 2_000 },
+    { ...oneWorker, callbackTime: 2_000 },
     'shared',
   )
 })
@@ -183,7 +183,7 @@ test('§6 onCleanup has its 5 s in a shared worker, too, and no more beside a ne
       await endless.isolate.unload()
       assert.match(endless.recorder.logs().at(-1) ?? '', /onCleanup: .*longer than 5 s/)
     },
-    { ...oneWorker, luaCleanup: 5_000 },
+    { ...oneWorker, cleanupTime: 5_000 },
     'shared',
   )
 })

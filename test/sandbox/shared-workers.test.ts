@@ -88,7 +88,7 @@ test('§6 who shares a worker with a plugin that is not loaded in time notices n
       assert.equal(await isolate.ended, undefined)
     },
     // Lua itself would stop it later.
-    { loadDeadline: 3_000, luaLoad: 600_000, beatInterval: 1_000 },
+    { loadDeadline: 3_000, loadTime: 600_000, beatInterval: 1_000 },
     'shared',
   )
 })
@@ -107,7 +107,7 @@ test('§6 who shares a worker with a plugin whose onCleanup does not end in time
       assert.equal(await quiet.isolate.ended, undefined)
     },
     // Lua itself would stop it later.
-    { unloadDeadline: 300, luaCleanup: 600_000, beatInterval: 1_000 },
+    { unloadDeadline: 300, cleanupTime: 600_000, beatInterval: 1_000 },
     'shared',
   )
 })
@@ -236,7 +236,7 @@ test('§6 when a worker runs out of memory its neighbours are told that it was n
       stretchBeats: 100_000,
       windowBeats: 100_000,
       hangBeats: 100_000,
-      luaCallback: 60_000,
+      callbackTime: 60_000,
     },
     'shared',
   )

@@ -161,7 +161,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     pluginCalls.publish(number, false)
     slot.watch(false)
     slot.post({ kind: 'unload', isolate: number })
-    const late = (): Error => new Error(`onCleanup did not end within ${limits.luaCleanup / 1000} s`)
+    const late = (): Error => new Error(`onCleanup did not end within ${limits.cleanupTime / 1000} s`)
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
     } catch (late) {

@@ -13,7 +13,7 @@ import { createDeliveries } from '../flow/deliveries.ts'
 import { createFlow } from '../flow/flow.ts'
 import type { Scheduler, Task } from '../flow/scheduler.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from '../isolate.ts'
-import { outsideBytes, type SandboxLimits, workerLimits } from '../limits.ts'
+import { outsideBytes, ownersLimits, type SandboxLimits } from '../limits.ts'
 import { createBatchTask } from '../operations/batch-task.ts'
 import { createOperationDispatcher } from '../operations/operation-dispatcher.ts'
 import type { WorkerSlot } from '../threads/worker-slot.ts'
@@ -177,13 +177,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       ...slot.usage(),
     }),
     async load() {
-      const { luaLoad: load, luaCallback: callback, luaCleanup: cleanup, callDeadline: call } = limits
+      const { loadTime: load, callbackTime: callback, cleanupTime: cleanup, callDeadline: call } = limits
       slot.post({
         kind: 'load',
         isolate: number,
         source,
         budgets: { load, callback, cleanup, call },
-        limits: workerLimits(limits),
+        limits: ownersLimits(limits),
         outsideBytes: outsideBytes(limits, slot.isolation === 'dedicated' ? slot.heapMegabytes : undefined),
         flow: flow.buffer,
       })

@@ -1,5 +1,5 @@
 import type { ValueKind } from '../../schema/worker/message-frames.ts'
-import type { WorkerLimits } from '../../schema/worker/worker-protocol.ts'
+import type { PluginLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
 
 /**
@@ -19,7 +19,7 @@ export interface HeldThings {
 }
 
 /** `limits`: how many there may be of each. */
-export function createHeldThings(limits: WorkerLimits): HeldThings {
+export function createHeldThings(limits: PluginLimits): HeldThings {
   const events = new Set<string>()
   const topics = new Set<number>()
   const httpHandlers = new Set<number>()

@@ -8,7 +8,7 @@ import {
   receivedWindow,
 } from '../../schema/outside/connection.ts'
 import type { Frame } from '../../schema/worker/message-frames.ts'
-import type { WorkerLimits } from '../../schema/worker/worker-protocol.ts'
+import type { LimitName, PluginLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
 
 /** The connections of one isolate, as the host sees them. */
@@ -27,7 +27,7 @@ export interface OpenConnections {
 }
 
 export interface OpenConnectionsSettings {
-  limits: WorkerLimits
+  limits: PluginLimits
   connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
   deliver: Deliveries['connection']
   /** Does it in the plugin's next turn. */
@@ -37,7 +37,7 @@ export interface OpenConnectionsSettings {
 }
 
 /** Which limit counts a connection. */
-const limitOf: Readonly<Record<ConnectionKind, keyof WorkerLimits>> = {
+const limitOf: Readonly<Record<ConnectionKind, LimitName>> = {
   webSocket: 'sockets',
   httpStream: 'sockets',
   tcp: 'sockets',

@@ -11,7 +11,7 @@ import { createFrameDispatcher, type FrameDispatcher } from './frame-dispatcher.
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
-import { ownersView, type SandboxLimits } from '../limits.ts'
+import type { SandboxLimits } from '../limits.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
 import { createOpenConnections } from './open-connections.ts'
 import { createOpenCalls } from './open-calls.ts'
@@ -82,7 +82,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     )
   }
 
-  function limitReached(limit: LimitName, value = ownersView(limits)[limit]): void {
+  function limitReached(limit: LimitName, value = limits[limit]): void {
     if (told.has(limit)) return
     told.add(limit)
     say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
@@ -96,7 +96,8 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   const perform = byKind<Operation>({
     limitReached: ({ limit }) => limitReached(limit),
     resources({ resources }) {
-      dispatcher.resources = resources
+      // In the order in which people read them.
+      dispatcher.resources = { ...noResources, ...resources }
     },
     call: ({ number, call, foreignCaller }) => calls.start(number, call, foreignCaller),
     cancel: ({ number }) => calls.cancel(number),

@@ -74,7 +74,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
       ...worker.thread,
       isolation: 'dedicated',
       worker: worker.number,
-      heapMegabytes: worker.limits.oldGenerationMegabytes,
+      heapMegabytes: worker.limits.memory,
       moveAway: () => 'the same again',
       crowdOut: () => undefined,
       async leave(inOrder) {

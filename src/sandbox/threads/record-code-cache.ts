@@ -11,7 +11,8 @@ import type {
 import { createCells, signalCells } from '../../schema/worker/shared-cells.ts'
 import { packCodeCache } from './code-cache.ts'
 import { createFlow } from '../flow/flow.ts'
-import { defaultLimits, workerLimits } from '../limits.ts'
+import { defaultLimits } from '../limits.ts'
+import { defaultPluginLimits } from '../../schema/plugin/plugin-limits.ts'
 
 /** Milliseconds that the sample plugin may take, on a machine that has much else to do. */
 const patience = 60_000
@@ -75,11 +76,11 @@ const source: LoadSource = {
   topics: { root: 'lupine', plugin: '@sample/sample', permitted: { publish: ['#'], subscribe: ['#'] } },
 }
 
-const { luaLoad, luaCallback, luaCleanup, callDeadline } = defaultLimits
+const { loadTime, callbackTime, cleanupTime, callDeadline } = defaultLimits
 const load: Extract<HostMessage, { kind: 'load' }> = {
   ...{ kind: 'load', isolate: 1, source },
-  budgets: { load: luaLoad, callback: luaCallback, cleanup: luaCleanup, call: callDeadline },
-  limits: workerLimits(defaultLimits),
+  budgets: { load: loadTime, callback: callbackTime, cleanup: cleanupTime, call: callDeadline },
+  limits: defaultPluginLimits,
   outsideBytes: Number.POSITIVE_INFINITY,
   flow: createFlow(defaultLimits.deliveryBytes).buffer,
 }

@@ -60,7 +60,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
 
   const thread = createWorkerThread({
     ...{ clock, logger, name: `shared ${number}` },
-    limits: { ...limits, oldGenerationMegabytes: limits.sharedHeapMegabytes },
+    limits: { ...limits, memory: limits.sharedHeapMegabytes },
     shared: {
       turns: watch.rules,
       ready() {

@@ -114,7 +114,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
         stdout: true,
         stderr: true,
         resourceLimits: {
-          maxOldGenerationSizeMb: limits.oldGenerationMegabytes,
+          maxOldGenerationSizeMb: limits.memory,
           maxYoungGenerationSizeMb: limits.youngGenerationMegabytes,
           codeRangeSizeMb: limits.codeMegabytes,
           stackSizeMb: limits.stackMegabytes,
@@ -258,7 +258,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
 
 function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
   if (systemErrorCode(error) === 'ERR_WORKER_OUT_OF_MEMORY') {
-    const message = `the plugin used more than its ${limits.oldGenerationMegabytes} MB of memory (limit memory) and was ended`
+    const message = `the plugin used more than its ${limits.memory} MB of memory (limit memory) and was ended`
     return new IsolateError('out_of_memory', message)
   }
   if (isMachineFault(error)) return notStarted(error)

@@ -116,12 +116,6 @@ export interface LoadSource {
   epoch?: number | undefined
 }
 
-/** What one isolate may have: bytes of one Lua string and of the key-value store, and counts of things. */
-export type WorkerLimits = Omit<
-  PluginLimits,
-  'memory' | 'callbackTime' | 'loadTime' | 'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond'
->
-
 /** How long each entry into Lua may take, in milliseconds. */
 export interface LuaBudgets {
   load: number
@@ -138,7 +132,7 @@ export type HostMessage =
       isolate: number
       source: LoadSource
       budgets: LuaBudgets
-      limits: WorkerLimits
+      limits: PluginLimits
       /** Bytes that the worker may have outside its heap, most of them Lua strings. */
       outsideBytes: number
       /** See `flowCells`. */

@@ -40,7 +40,7 @@ for (const isolation of ['dedicated', 'shared'] as const) {
   const stage = async (context: TestContext): Promise<TestHost> => {
     const settings = { isolation }
     // Nobody waits for its deadline.
-    const limits = { loadDeadline: 600_000, luaLoad: 600_000 }
+    const limits = { loadDeadline: 600_000, loadTime: 600_000 }
     const host = await startHostFor(context, { plugins: [endless], settings, limits })
     await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/endless' } })
     return host

@@ -522,7 +522,7 @@ test('a start that is ended while a plugin loads ends at once, in order, and doe
       environment: {},
       interrupt: interrupt.signal,
       // A load may take longer than the test: it must not be waited for.
-      limits: { luaLoad: 600_000, loadDeadline: 600_000 },
+      limits: { loadTime: 600_000, loadDeadline: 600_000 },
     }),
     StartInterrupted,
   )
@@ -570,7 +570,7 @@ test('at the end of the host who comes last in a chain of dependencies does not 
   const host = await start(context, {
     plugins: [slow('first'), slow('second', 'first'), slow('third', 'second')],
     clock,
-    limits: { ...generousTime, luaCleanup: 200 },
+    limits: { ...generousTime, cleanupTime: 200 },
   })
   for (const id of ['first', 'second', 'third']) await running(host, id)
   const facts: string[] = []

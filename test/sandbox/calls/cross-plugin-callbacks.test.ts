@@ -4,7 +4,7 @@ import { type StagedPlugin, withStage } from '../plugins-stage.ts'
 import { json } from '../stage.ts'
 
 /** Milliseconds; a plugin that waited for the other one would not come back while a test has patience. */
-const forEver = { callDeadline: 120_000, luaCallback: 120_000 }
+const forEver = { callDeadline: 120_000, callbackTime: 120_000 }
 const anyBytes = new Uint8Array(1)
 
 /** Ways to give a plugin a function that it calls by itself, and what has it call it. */

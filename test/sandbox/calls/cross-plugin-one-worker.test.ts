@@ -22,7 +22,7 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
       ...{ ...common, number, pluginCalls, scheduler, services: recorder.services },
       slot: {
         ...thread,
-        ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.oldGenerationMegabytes },
+        ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.memory },
         moveAway: () => 'the same again',
         crowdOut: () => undefined,
         // The worker outlives its first isolate.

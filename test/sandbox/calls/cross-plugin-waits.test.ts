@@ -135,7 +135,7 @@ test('§9 a call takes as long as allowed at most; one that has not begun by the
       assert.equal(await recorder.logged('marks\t'), 'info marks\t1')
     },
     // Busy for far longer than the deadline of the call: it must still be so when the call comes.
-    { callDeadline: 1_000, luaCallback: 20_000, unresponsiveAfter: 30_000 },
+    { callDeadline: 1_000, callbackTime: 20_000, unresponsiveAfter: 30_000 },
   )
 })
 
@@ -209,7 +209,7 @@ test(
           'info after',
         ])
       },
-      { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
+      { memory: 24, callbackTime: 20_000, callDeadline: 20_000 },
     )
   },
 )
@@ -275,7 +275,7 @@ test(
         await callee.isolate.unload()
         assert.equal(sandbox.references, 0)
       },
-      { oldGenerationMegabytes: 24, luaCallback: 20_000, callDeadline: 20_000 },
+      { memory: 24, callbackTime: 20_000, callDeadline: 20_000 },
     )
   },
 )
@@ -301,7 +301,7 @@ test('§9 a wait is not a hang: neither the watchdog nor the limit of a callback
       assert.equal(await recorder.logged('sum'), 'info sum\t5')
     },
     // Less than all calls together take, and several times as much as one.
-    { heartbeatInterval: 100, unresponsiveAfter: 2_800, luaCallback: 2_800 },
+    { heartbeatInterval: 100, unresponsiveAfter: 2_800, callbackTime: 2_800 },
   )
 })
 
@@ -331,7 +331,7 @@ test(
           ['info false\tstopped, because it ran for longer than 1 s', 'info sum\t5000050000'],
         )
       },
-      { luaCallback: 1_000 },
+      { callbackTime: 1_000 },
     )
   },
 )

@@ -29,7 +29,7 @@ test('§9 who calls within a worker does not pay for the time of its callee, and
       const ticks = neighbour.recorder.logs().length
       assert.ok(ticks >= 50, `${ticks} ticks`)
     },
-    { luaCallback: 800 },
+    { callbackTime: 800 },
     'shared',
   )
 })

@@ -347,7 +347,7 @@ test('§16 a text as long as a string may be is encoded in the memory that a plu
   withPlugin(
     pluginSource('local big = ("x"):rep(16e6) for round = 1, 3 do print(#url.encode(big)) end'),
     ({ recorder }) => assert.deepEqual(recorder.logs(), ['info 16000000', 'info 16000000', 'info 16000000']),
-    { oldGenerationMegabytes: 64, luaCallback: 60_000, luaLoad: 60_000 },
+    { memory: 64, callbackTime: 60_000, loadTime: 60_000 },
   ))
 
 test('§16 more values than a plugin has room for are refused while they are read', async () => {
@@ -379,5 +379,5 @@ for (const [what, call] of [
       async ({ recorder }) => {
         await recorder.logged('stopped, because it ran for longer than 0.3 s')
       },
-      { luaCallback: 300 },
+      { callbackTime: 300 },
     ))

@@ -22,7 +22,7 @@ await Promise.all(
     while (left > 0) {
       left -= 1
       await withPlugin(source, ({ recorder }) => recorder.logged('stopped, because').then(() => undefined), {
-        luaCallback: 300,
+        callbackTime: 300,
       })
     }
   }),

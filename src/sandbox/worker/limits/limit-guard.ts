@@ -1,17 +1,16 @@
-import type { LimitName } from '../../../schema/plugin/plugin-limits.ts'
-import type { WorkerLimits } from '../../../schema/worker/worker-protocol.ts'
+import type { LimitName, PluginLimits } from '../../../schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../../schema/worker/operation.ts'
 import { roomFor, type ForeignCaller } from './foreign-callers.ts'
 
 /** What this plugin may have, and who tells the host when it wants more. */
-export interface LimitGuard extends Readonly<WorkerLimits> {
+export interface LimitGuard extends Readonly<PluginLimits> {
   /** Whether there is room for one more; a foreign caller has less. */
-  hasRoom(name: keyof WorkerLimits, count: number, foreignCaller?: ForeignCaller): boolean
+  hasRoom(name: LimitName, count: number, foreignCaller?: ForeignCaller): boolean
   /** The plugin has met this limit. Said once. */
   reached(name: LimitName): void
 }
 
-export function createLimitGuard(limits: WorkerLimits, send: (operation: Operation) => void): LimitGuard {
+export function createLimitGuard(limits: PluginLimits, send: (operation: Operation) => void): LimitGuard {
   const told = new Set<LimitName>()
 
   function reached(limit: LimitName): void {

@@ -1,4 +1,4 @@
-import type { WorkerLimits } from '../../../schema/worker/worker-protocol.ts'
+import type { LimitName } from '../../../schema/plugin/plugin-limits.ts'
 import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { ReleaseStage } from '../limits/resource-registry.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
@@ -30,7 +30,7 @@ export interface Registrations<T extends Registration> {
 
 export interface RegistrationsSettings<T extends Registration> {
   stage: ReleaseStage
-  limit: keyof WorkerLimits
+  limit: LimitName
   /** What they are called where there are too many. */
   plural: string
   /** Whatever has removed it. */
