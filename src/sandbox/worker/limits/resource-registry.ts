@@ -48,29 +48,8 @@ export function createResourceRegistry(): ResourceRegistry {
   const stages = releaseOrder.map((name) => ({ name, collections: [] as ResourceCollection[], last: -1 }))
   const counted = stages.filter(({ name }) => !uncounted.has(name))
 
-  function count(stage: ReleaseStage): number {
-    return sumOf(stages.find(({ name }) => name === stage)?.collections ?? [])
-  }
-
-  function counts(): Resources {
-    return {
-      timers: count('timers'),
-      pollers: count('pollers'),
-      eventSubscriptions: count('eventSubscriptions'),
-      mqttSubscriptions: count('mqttSubscriptions'),
-      objects: count('objects'),
-      sensors: count('sensors'),
-      controls: count('controls'),
-      throttles: count('throttles'),
-      httpRequests: count('httpRequests'),
-      httpHandlers: count('httpHandlers'),
-      sockets: count('sockets'),
-      schedules: count('schedules'),
-      watches: count('watches'),
-      serialPorts: count('serialPorts'),
-      discoveries: count('discoveries'),
-    }
-  }
+  const counts = (): Resources =>
+    Object.fromEntries(counted.map(({ name, collections }) => [name, sumOf(collections)])) as Resources
 
   return {
     add(stage, collection) {
