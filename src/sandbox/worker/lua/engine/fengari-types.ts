@@ -34,13 +34,28 @@ export interface TableEntry {
   n: TableEntry | undefined
 }
 
+/** As `tables.ts` makes them, in place of fengari's own. */
 export interface RawTable {
-  /** The first entry, in the order in which `next` gives them. */
+  /** By what the key is in a map: fengari's lexer looks here, too. */
+  strong: Map<unknown, TableEntry>
+  /** Whether other tables have the same fields: they are copied before one is changed. */
+  isShared: boolean
+  /** The first entry, in the order in which `next` gives them, and the last one. */
   f: TableEntry | undefined
+  l: TableEntry | undefined
+  /** The last position of what it was made of as a list, maybe with holes; 0: of nothing. */
+  reach: number
+  /** Fields that were removed since the last one was added: a traversal goes on from there. */
+  removed: Map<unknown, TableEntry> | undefined
+  removedObjects: WeakMap<object, TableEntry> | undefined
+  /** Sets the fields, once somebody looks at them or adds one; it is given the table's reference. */
+  fill: ((table: LuaTable) => void) | undefined
+  /** Bits of the metamethods that are known to be absent. */
+  flags: number
   metatable: RawTable | null
-  /** Not fengari's: the function that gets what is written to the table; see `tables.ts`. */
+  /** The function that gets what is written to the table. */
   writer?: TaggedValue | undefined
-  /** Not fengari's: what stands for the table in JavaScript; see `lua-reference.ts`. */
+  /** What stands for the table in JavaScript; see `lua-reference.ts`. */
   reference?: LuaTable | undefined
 }
 

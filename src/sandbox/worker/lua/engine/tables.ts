@@ -20,31 +20,13 @@ const {
 const { TValue, luaO_nilobject: nothing } = objects
 const { luaS_hashlongstr: textHash } = strings
 
-interface Fields extends RawTable {
-  /** By what the key is in a map: fengari's lexer looks here, too. */
-  strong: Map<unknown, TableEntry>
-  /** Whether other tables have the same fields: they are copied before one is changed. */
-  isShared: boolean
-  /** The last entry. */
-  l: TableEntry | undefined
-  /** The last position of what it was made of as a list, maybe with holes; 0: of nothing. */
-  reach: number
-  /** Fields that were removed since the last one was added: a traversal goes on from there. */
-  removed: Map<unknown, TableEntry> | undefined
-  removedObjects: WeakMap<object, TableEntry> | undefined
-  /** Sets the fields, once somebody looks at them or adds one; it is given the table's reference. */
-  fill: ((table: LuaTable) => void) | undefined
-  /** Bits of the metamethods that are known to be absent. */
-  flags: number
-}
-
 /** Bytes of a key, of which another text with the same bytes is compared each time. */
 const longKey = 65_536
 /** Of all tables whose fields are still to be set. */
 const none = new Map<unknown, TableEntry>()
 
 /** A class, because fengari asks for it by `instanceof`. */
-class Table implements Fields {
+class Table implements RawTable {
   /** For `tostring`. */
   readonly id: number
   // Not undefined at first: V8 would have to look each time whether it is a map.
@@ -59,9 +41,9 @@ class Table implements Fields {
   flags = ~0
   writer: TaggedValue | undefined = undefined
   reference: LuaTable | undefined = undefined
-  declare fill: Fields['fill']
+  declare fill: RawTable['fill']
 
-  constructor(L: LuaState, fill?: Fields['fill']) {
+  constructor(L: LuaState, fill?: RawTable['fill']) {
     this.id = L.l_G.id_counter++
     this.fill = fill
     this.strong = fill === undefined ? new Map<unknown, TableEntry>() : none
@@ -83,7 +65,7 @@ function askAfterLong(L: LuaState, { type, value }: TaggedValue): void {
 }
 
 /** Behind all others, or in front of `next`. */
-function add(table: Fields, hash: unknown, key: TaggedValue, value: TaggedValue, next?: TableEntry): void {
+function add(table: RawTable, hash: unknown, key: TaggedValue, value: TaggedValue, next?: TableEntry): void {
   table.removed = undefined
   table.removedObjects = undefined
   const before = next === undefined ? table.l : next.p
@@ -95,7 +77,7 @@ function add(table: Fields, hash: unknown, key: TaggedValue, value: TaggedValue,
   table.strong.set(hash, entry)
 }
 
-function remove(table: Fields, hash: unknown): void {
+function remove(table: RawTable, hash: unknown): void {
   const entry = table.strong.get(hash)
   if (entry === undefined) return
   entry.key.setdeadvalue()
@@ -111,9 +93,9 @@ function remove(table: Fields, hash: unknown): void {
 }
 
 /** A table whose fields are set when somebody looks, as most that the host hands out are only kept. It needs a reference. */
-export const lazyTable = (L: LuaState, fill: Fields['fill']): RawTable => new Table(L, fill)
+export const lazyTable = (L: LuaState, fill: RawTable['fill']): RawTable => new Table(L, fill)
 
-function materialize(table: Fields): void {
+function materialize(table: RawTable): void {
   const { fill, reference } = table
   table.fill = undefined
   table.strong = new Map()
@@ -122,18 +104,18 @@ function materialize(table: Fields): void {
 
 /** The first entry, in the order in which `next` gives them. */
 export function firstEntry(table: RawTable): TableEntry | undefined {
-  if ((table as Fields).fill !== undefined) materialize(table as Fields)
+  if (table.fill !== undefined) materialize(table)
   return table.f
 }
 
 /** A table with the same fields, which costs nothing until somebody changes one of the two. */
 export function sharing(L: LuaState, table: RawTable): RawTable {
   const made = new Table(L)
-  takeFields(made, table as Fields)
+  takeFields(made, table)
   return made
 }
 
-function takeFields(table: Fields, from: Fields): void {
+function takeFields(table: RawTable, from: RawTable): void {
   table.isShared = from.isShared = true
   table.strong = from.strong
   table.f = from.f
@@ -141,7 +123,7 @@ function takeFields(table: Fields, from: Fields): void {
   table.reach = from.reach
 }
 
-function copyFields(table: Fields): void {
+function copyFields(table: RawTable): void {
   const shared = table.f
   table.isShared = false
   table.strong = new Map()
@@ -153,7 +135,7 @@ function copyFields(table: Fields): void {
 }
 
 /** The next element of a list, past holes; of those that the machine sets in one step, which are 50. */
-function elementAfter({ strong, reach }: Fields, key: number): TableEntry | undefined {
+function elementAfter({ strong, reach }: RawTable, key: number): TableEntry | undefined {
   const last = Math.min(reach, key + 50)
   for (let next = key + 1; next <= last; next += 1) {
     const entry = strong.get(next)
@@ -163,7 +145,7 @@ function elementAfter({ strong, reach }: Fields, key: number): TableEntry | unde
 }
 
 function put(
-  table: Fields,
+  table: RawTable,
   hash: unknown,
   type: number,
   key: unknown,
@@ -193,14 +175,14 @@ export function rawSet(L: LuaState, table: RawTable, key: TaggedValue, value: Ta
   if (type === floatTag && Number.isNaN(own)) debugging.luaG_runerror(L, toBytes('table index is NaN'))
   askAfterLong(L, key)
   const isInteger = type === floatTag && ((own as number) | 0) === own
-  put(table as Fields, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
+  put(table, hashOf(key), isInteger ? (integerTag ?? 0) : type, own, value)
 }
 
 /**
  * The length: of several that Lua allows where there are holes, the one that Lua itself has. It keeps room for what a list is
  * made of, so that `{nil, nil, "error"}` has three, and all of `{...}` is handed on by `unpack`.
  */
-function lengthOf(table: Fields): number {
+function lengthOf(table: RawTable): number {
   if (table.fill !== undefined) materialize(table)
   const { strong, reach } = table
   const isReached = reach > 0 && strong.has(reach)
@@ -229,20 +211,20 @@ Object.assign(tables, {
   Table,
   luaH_new: (L: LuaState) => new Table(L),
   // Nil and NaN are no field's key.
-  luaH_get: (L: LuaState, table: Fields, key: TaggedValue) => {
+  luaH_get: (L: LuaState, table: RawTable, key: TaggedValue) => {
     if (table.fill !== undefined) materialize(table)
     askAfterLong(L, key)
     return table.strong.get(hashOf(key))?.value ?? nothing
   },
-  luaH_getint: (table: Fields, key: number) => {
+  luaH_getint: (table: RawTable, key: number) => {
     if (table.fill !== undefined) materialize(table)
     return table.strong.get(key)?.value ?? nothing
   },
-  luaH_getstr: (table: Fields, key: LuaString) => {
+  luaH_getstr: (table: RawTable, key: LuaString) => {
     if (table.fill !== undefined) materialize(table)
     return table.strong.get(textHash(key))?.value ?? nothing
   },
-  luaH_setint(table: Fields, key: number, value: TaggedValue): void {
+  luaH_setint(table: RawTable, key: number, value: TaggedValue): void {
     // A list is made from its end, and taken back from there; `pairs` goes through it from its beginning, as in Lua.
     if (value.type !== nilTag) table.reach = Math.max(table.reach, key)
     else if (key === table.reach) table.reach = key - 1
@@ -250,15 +232,15 @@ Object.assign(tables, {
   },
   luaH_getn: lengthOf,
   /** Metamethods that were absent may be there now. */
-  invalidateTMcache(table: Fields): void {
+  invalidateTMcache(table: RawTable): void {
     table.flags = 0
   },
-  luaH_setfrom(L: LuaState, table: Fields, key: TaggedValue, value: TaggedValue): void {
+  luaH_setfrom(L: LuaState, table: RawTable, key: TaggedValue, value: TaggedValue): void {
     if (table.writer === undefined) rawSet(L, table, key, value)
     else metamethods.luaT_callTM(L, table.writer, new TValue(tableTag, table), key, value, 0)
   },
   /** Puts the field after that of the key in `slot` there and above; false behind the last one. */
-  luaH_next(L: LuaState, table: Fields, slot: number): boolean {
+  luaH_next(L: LuaState, table: RawTable, slot: number): boolean {
     const key = L.stack[slot] ?? nothing
     let entry = firstEntry(table)
     if (key.type !== nilTag) {
