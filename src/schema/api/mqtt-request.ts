@@ -1,6 +1,6 @@
 import Type, { type Static, type TSchema } from 'typebox'
 import { FullId } from '../names/identifier-schema.ts'
-import { createParser } from '../parsing/parser.ts'
+import { createParser, type Parser } from '../parsing/parser.ts'
 import { nullable } from '../parsing/nullable.ts'
 import { oneOf } from '../parsing/one-of.ts'
 
@@ -52,12 +52,6 @@ export function isMqttVerb(text: string): text is MqttVerb {
   return Object.hasOwn(mqttRequests, text)
 }
 
-export const parseMqttRequest = {
-  list: createParser(mqttRequests.list),
-  install: createParser(mqttRequests.install),
-  toggle: createParser(mqttRequests.toggle),
-  config: createParser(mqttRequests.config),
-  reload: createParser(mqttRequests.reload),
-  update: createParser(mqttRequests.update),
-  uninstall: createParser(mqttRequests.uninstall),
-}
+export const parseMqttRequest = Object.fromEntries(
+  mqttVerbs.map((verb) => [verb, createParser(mqttRequests[verb])]),
+) as { [V in MqttVerb]: Parser<MqttRequest<V>> }

@@ -40,24 +40,22 @@ export const SuggestionKind = oneOf([
 export type SuggestionKind = Static<typeof SuggestionKind>
 
 const count = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
+const text = (description: string) => Type.Optional(Type.String({ description }))
+const flag = (description: string) => Type.Optional(Type.Boolean({ description }))
 
 const fieldMembers = {
   type: Type.Optional(FieldType),
-  label: Type.Optional(Type.String({ description: 'Label in the form; the key when there is none' })),
-  description: Type.Optional(Type.String({ description: 'A hint below the field' })),
-  required: Type.Optional(Type.Boolean({ description: 'Without a value the plugin is not loaded' })),
+  label: text('Label in the form; the key when there is none'),
+  description: text('A hint below the field'),
+  required: flag('Without a value the plugin is not loaded'),
   default: Type.Optional(
     Type.Unknown({ description: 'Used when nothing is set; for numbers and booleans a string will do' }),
   ),
   min: Type.Optional(Type.Number({ description: 'Smallest number allowed' })),
   max: Type.Optional(Type.Number({ description: 'Largest number allowed' })),
   enum: Type.Optional(Type.Array(Type.Unknown(), { description: 'The only values allowed' })),
-  env: Type.Optional(
-    Type.String({
-      description: 'Environment variable of the host that is read when nothing is set; empty: none',
-    }),
-  ),
-  secret: Type.Optional(Type.Boolean({ description: 'Hidden in answers and logs' })),
+  env: text('Environment variable of the host that is read when nothing is set; empty: none'),
+  secret: flag('Hidden in answers and logs'),
   items: Type.Optional(
     Type.Unsafe<ConfigDefinition>(
       Type.Unknown({ description: 'Of a list: what each of its values is, as a field without a key' }),
@@ -73,12 +71,10 @@ const fieldMembers = {
   minItems: Type.Optional(Type.Integer({ ...count, description: 'Fewest values or rows of a list' })),
   maxItems: Type.Optional(Type.Integer({ ...count, description: 'Most values or rows of a list' })),
   suggest: Type.Optional(SuggestionKind),
-  placeholder: Type.Optional(Type.String({ description: 'An example in the empty field' })),
-  unit: Type.Optional(Type.String({ description: 'What a number is in, behind the field' })),
-  group: Type.Optional(
-    Type.String({ description: 'Heading that it stands under, with others of its group' }),
-  ),
-  advanced: Type.Optional(Type.Boolean({ description: 'Folded away until somebody asks for it' })),
+  placeholder: text('An example in the empty field'),
+  unit: text('What a number is in, behind the field'),
+  group: text('Heading that it stands under, with others of its group'),
+  advanced: flag('Folded away until somebody asks for it'),
   showIf: Type.Optional(
     Type.Unsafe<Record<string, unknown>>(
       Type.Object(

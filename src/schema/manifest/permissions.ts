@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import { VariablePattern } from '../parsing/variable-pattern.ts'
 import { oneOf } from '../parsing/one-of.ts'
 
@@ -50,53 +50,33 @@ const ServicePattern = Type.String({
   description: 'A DNS-SD service (_http._tcp), an SSDP target, * or ${config.key} (what is configured there)',
 })
 
+const listed = <S extends TSchema>(pattern: S, description: string) =>
+  Type.Optional(Type.Array(pattern, { maxItems: listLimit, description }))
+
 export const Permissions = Type.Object(
   {
-    hosts: Type.Optional(
-      Type.Array(HostPattern, {
-        maxItems: listLimit,
-        description: 'Where its HTTP requests, connections and Modbus may go',
-      }),
-    ),
+    hosts: listed(HostPattern, 'Where its HTTP requests, connections and Modbus may go'),
     mqtt: Type.Optional(
       Type.Object(
         {
-          publish: Type.Optional(
-            Type.Array(TopicPattern, { maxItems: listLimit, description: 'Where it may publish to' }),
-          ),
-          subscribe: Type.Optional(
-            Type.Array(TopicPattern, { maxItems: listLimit, description: 'What it may subscribe to' }),
-          ),
+          publish: listed(TopicPattern, 'Where it may publish to'),
+          subscribe: listed(TopicPattern, 'What it may subscribe to'),
         },
         { description: 'Topics beside its own' },
       ),
     ),
-    plugins: Type.Optional(
-      Type.Array(PluginPattern, {
-        maxItems: listLimit,
-        description: 'Other plugins that it may call and read',
-      }),
-    ),
+    plugins: listed(PluginPattern, 'Other plugins that it may call and read'),
     hooks: Type.Optional(
       Type.Literal('public', {
         description:
           'It may be asked from outside by anybody, without the secret part of an address (auth = "none")',
       }),
     ),
-    serial: Type.Optional(
-      Type.Array(SerialPattern, { maxItems: listLimit, description: 'Serial ports that it may open' }),
-    ),
-    discovery: Type.Optional(
-      Type.Array(ServicePattern, {
-        maxItems: listLimit,
-        description: 'What it may look for on the network',
-      }),
-    ),
-    environment: Type.Optional(
-      Type.Array(VariablePattern, {
-        maxItems: listLimit,
-        description: "Variables of the host's environment that its settings may be read from",
-      }),
+    serial: listed(SerialPattern, 'Serial ports that it may open'),
+    discovery: listed(ServicePattern, 'What it may look for on the network'),
+    environment: listed(
+      VariablePattern,
+      "Variables of the host's environment that its settings may be read from",
     ),
   },
   {

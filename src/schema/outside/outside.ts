@@ -1,4 +1,4 @@
-import Type, { type Static } from 'typebox'
+import Type, { type Static, type TSchema } from 'typebox'
 import {
   bodyLimits,
   headerLimit,
@@ -72,33 +72,19 @@ const ModbusTarget = {
   timeout: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: modbusTimeoutLimit })),
 }
 
-/** Read `quantity` of them, or write `values`; coils and discrete inputs are 0 or 1. */
+/** Reads `quantity` of them. */
+const reading = <S extends TSchema>(fc: S, maximum: number) =>
+  Type.Object({ ...ModbusTarget, fc, quantity: Type.Integer({ minimum: 1, maximum }) })
+/** Writes `values`; coils and discrete inputs are 0 or 1. */
+const writing = <S extends TSchema>(fc: S, maxItems: number) =>
+  Type.Object({ ...ModbusTarget, fc, values: Type.Array(Word, { minItems: 1, maxItems }) })
+
 export const ModbusRequest = Type.Union([
-  Type.Object({
-    ...ModbusTarget,
-    fc: Type.Union([Type.Literal(1), Type.Literal(2)]),
-    quantity: Type.Integer({ minimum: 1, maximum: modbusLimits.readBits }),
-  }),
-  Type.Object({
-    ...ModbusTarget,
-    fc: Type.Union([Type.Literal(3), Type.Literal(4)]),
-    quantity: Type.Integer({ minimum: 1, maximum: modbusLimits.readRegisters }),
-  }),
-  Type.Object({
-    ...ModbusTarget,
-    fc: Type.Union([Type.Literal(5), Type.Literal(6)]),
-    values: Type.Array(Word, { minItems: 1, maxItems: 1 }),
-  }),
-  Type.Object({
-    ...ModbusTarget,
-    fc: Type.Literal(15),
-    values: Type.Array(Word, { minItems: 1, maxItems: modbusLimits.writeBits }),
-  }),
-  Type.Object({
-    ...ModbusTarget,
-    fc: Type.Literal(16),
-    values: Type.Array(Word, { minItems: 1, maxItems: modbusLimits.writeRegisters }),
-  }),
+  reading(Type.Union([Type.Literal(1), Type.Literal(2)]), modbusLimits.readBits),
+  reading(Type.Union([Type.Literal(3), Type.Literal(4)]), modbusLimits.readRegisters),
+  writing(Type.Union([Type.Literal(5), Type.Literal(6)]), 1),
+  writing(Type.Literal(15), modbusLimits.writeBits),
+  writing(Type.Literal(16), modbusLimits.writeRegisters),
 ])
 export type ModbusRequest = Static<typeof ModbusRequest>
 
