@@ -27,18 +27,18 @@ export function createPluginLog(
   redactor: Redactor,
   explain: (message: string) => string,
 ): PluginLog {
-  function add(level: LogEntry['level'], message: string, fields?: LogLine['fields']): void {
+  function add(level: LogEntry['level'], message: string, fields: NonNullable<LogLine['fields']>): void {
     const entry: LogLine = {
       at: new Date().toISOString(),
       level,
       message: redactor.redactMessage(message),
-      ...(fields === undefined ? {} : { fields }),
+      ...(Object.keys(fields).length === 0 ? {} : { fields }),
     }
     send('log', '', JSON.stringify(entry))
   }
   const warned = new Set<string>()
   const write: PluginLog['write'] = (level, message, caller) =>
-    add(level, message, caller === undefined ? undefined : { caller })
+    add(level, message, caller === undefined ? {} : { caller })
   return {
     write,
     warnOnce(key, message, caller) {
@@ -52,7 +52,7 @@ export function createPluginLog(
         ...(traceback === '' ? {} : { traceback: redactor.redactMessage(traceback) }),
         ...(caller === undefined ? {} : { caller }),
       }
-      add('error', `${what}: ${explain(message)}`, Object.keys(fields).length === 0 ? undefined : fields)
+      add('error', `${what}: ${explain(message)}`, fields)
     },
   }
 }

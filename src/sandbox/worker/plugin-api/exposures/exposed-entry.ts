@@ -26,16 +26,16 @@ export interface ExposedEntrySettings {
 /** Throws when there is no room for its description. */
 export function* createExposedEntry(
   context: PluginContext,
-  { options, takeRoom, ...settings }: ExposedEntrySettings,
+  settings: ExposedEntrySettings,
 ): Steps<LiveExposure> {
-  const { id, table, object, control, type } = settings
+  const { id, table, object, control, type, options, takeRoom } = settings
   const settable = yield* object.has('set')
   const switchable = (yield* object.has('switchOn')) && (yield* object.has('switchOff'))
   const pressable = type === 'button' && ((yield* object.has('press')) || (yield* object.has('switchOn')))
   const writable = settable || switchable || pressable
   const resolved = exposedType(type, writable)
   const declared = context.source.controls.find((entry) => entry.id === control)
-  const fixed = yield* readExposureOptions({ ...settings, options }, resolved, declared?.range)
+  const fixed = yield* readExposureOptions(settings, resolved, declared?.range)
   const { component } = resolved
   if (!takeRoom({ component, ...fixed }))
     throw new Error(`too many exposures: what they say of themselves may take ${exposureBytesLimit} bytes`)

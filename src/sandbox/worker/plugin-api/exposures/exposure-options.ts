@@ -4,7 +4,7 @@ import type { ExposedDevice, Exposure } from '../../../../schema/plugin/exposure
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import { isTable, listOf, option, optionalNumber, optionalText } from '../../lua/arguments.ts'
-import type { ExposedObject } from './exposed-object.ts'
+import type { ExposedEntrySettings } from './exposed-entry.ts'
 import type { ExposedType } from './exposure-type.ts'
 
 /** Characters of an id, a name or another option; they are levels of topics and names on screens. */
@@ -15,17 +15,9 @@ export const exposureOptionsLimit = 200
 /** What does not change of an exposure: what the options say, the type implies, or the manifest declares. */
 export type ExposureDescription = Omit<Exposure, 'component' | 'features' | 'writable'>
 
-interface Described {
-  id: string
-  object: ExposedObject
-  control: string | undefined
-  type: string
-  options: LuaValue
-}
-
 /** `range`: what the manifest declares of the control, `<min>-<max>`. */
 export function* readExposureOptions(
-  { id, object, control, type, options }: Described,
+  { id, object, control, type, options }: ExposedEntrySettings,
   implied: ExposedType,
   range: string | undefined,
 ): Steps<ExposureDescription> {
