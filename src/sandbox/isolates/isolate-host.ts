@@ -177,13 +177,13 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
       ...slot.usage(),
     }),
     async load() {
-      const { loadTime: load, callbackTime: callback, cleanupTime: cleanup, callDeadline: call } = limits
       slot.post({
         kind: 'load',
         isolate: number,
         source,
-        budgets: { load, callback, cleanup, call },
         limits: ownersLimits(limits),
+        cleanupTime: limits.cleanupTime,
+        callDeadline: limits.callDeadline,
         outsideBytes: outsideBytes(limits, slot.isolation === 'dedicated' ? slot.heapMegabytes : undefined),
         flow: flow.buffer,
       })

@@ -76,11 +76,11 @@ const source: LoadSource = {
   topics: { root: 'lupine', plugin: '@sample/sample', permitted: { publish: ['#'], subscribe: ['#'] } },
 }
 
-const { loadTime, callbackTime, cleanupTime, callDeadline } = defaultLimits
 const load: Extract<HostMessage, { kind: 'load' }> = {
   ...{ kind: 'load', isolate: 1, source },
-  budgets: { load: loadTime, callback: callbackTime, cleanup: cleanupTime, call: callDeadline },
   limits: defaultPluginLimits,
+  cleanupTime: defaultLimits.cleanupTime,
+  callDeadline: defaultLimits.callDeadline,
   outsideBytes: Number.POSITIVE_INFINITY,
   flow: createFlow(defaultLimits.deliveryBytes).buffer,
 }

@@ -68,7 +68,7 @@ export interface WorkerIsolateSettings {
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
   const { message: setup, post, questions, turns, queue, working } = settings
-  const { isolate, source, budgets } = setup
+  const { isolate, source, cleanupTime, callDeadline } = setup
   const flow = new Int32Array(setup.flow)
   const clock = workerClock
   const turn = <T>(task: () => T): T => (turns === undefined ? task() : turns.run(isolate, task))
@@ -125,7 +125,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     ...{ runtime, budget, queue, turn },
     preemptive: turns !== undefined,
     monotonic: clock.monotonic,
-    milliseconds: budgets.callback,
+    milliseconds: limits.callbackTime,
     left({ exceeded }) {
       if (exceeded) limits.reached('callbackTime')
       outbox.schedule()
@@ -144,7 +144,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const foreignCallers = createForeignCallers(runtime)
 
   const asking = createAsking({
-    ...{ isolate, questions, flush: outbox.flush, milliseconds: budgets.call, impatient },
+    ...{ isolate, questions, flush: outbox.flush, milliseconds: callDeadline, impatient },
     onSpot: (wait) => budget.excuse(() => tasks.whileWaiting(wait)),
   })
   const { ask, askNow, giveUp } = asking
@@ -228,7 +228,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
 
   function* load(): Steps<void> {
     const failure = yield* startPlugin({
-      ...{ source, runtime, plugin, milliseconds: budgets.load, onAccount: budget.run },
+      ...{ source, runtime, plugin, milliseconds: limits.loadTime, onAccount: budget.run },
       ...{ excess: () => turns?.excess(isolate), isWorkerFull: () => isWorkerFull },
       outOfTime: () => limits.reached('loadTime'),
     })
@@ -262,8 +262,8 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
     turns?.renew(isolate)
     try {
       // Neighbours may be busy, or the machine, so that it has a part of the time only; the host does not wait longer for that.
-      const until = clock.monotonic() + budgets.cleanup
-      yield* plugin.runCleanup(openAccount(budgets.cleanup, until))
+      const until = clock.monotonic() + cleanupTime
+      yield* plugin.runCleanup(openAccount(cleanupTime, until))
     } catch (error) {
       log.failure('onCleanup', error)
     }

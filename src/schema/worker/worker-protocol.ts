@@ -116,23 +116,17 @@ export interface LoadSource {
   epoch?: number | undefined
 }
 
-/** How long each entry into Lua may take, in milliseconds. */
-export interface LuaBudgets {
-  load: number
-  callback: number
-  cleanup: number
-  /** For another plugin's answer to a call, and for the host's to any other question. */
-  call: number
-}
-
 /** What the host says to a worker. */
 export type HostMessage =
   | {
       kind: 'load'
       isolate: number
       source: LoadSource
-      budgets: LuaBudgets
       limits: PluginLimits
+      /** Milliseconds of Lua in the clean-up callback. */
+      cleanupTime: number
+      /** Milliseconds until another plugin has to answer a call, or the host any other question. */
+      callDeadline: number
       /** Bytes that the worker may have outside its heap, most of them Lua strings. */
       outsideBytes: number
       /** See `flowCells`. */
