@@ -112,7 +112,7 @@ export class IsolateError extends Error {
   }
 }
 
-const isolateErrorCodes = [
+export const isolateErrorCodes = [
   'lua_error', // syntax error, or the chunk or onInit raised
   'plugin_id_mismatch', // Plugin:new with another id than the manifest's
   'load_timeout', // chunk and onInit took longer than allowed
@@ -127,11 +127,6 @@ const isolateErrorCodes = [
   'worker_full', // its load found no room in a worker that others fill; never leaves the sandbox
 ] as const
 export type IsolateErrorCode = (typeof isolateErrorCodes)[number]
-
-/** Those that an owner gets to see in a plugin's `error`. */
-export const visibleIsolateErrorCodes = isolateErrorCodes.filter(
-  (code) => code !== 'overran' && code !== 'overfilled' && code !== 'worker_full',
-)
 
 export interface Isolate {
   /** Counted in the worker, as of the last message from it. */

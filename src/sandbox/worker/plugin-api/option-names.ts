@@ -12,7 +12,7 @@ const request =
  * What a table of options may have, by the heading of its table in the guide without "Options of". Behind a colon
  * is the kind of one that the plugin API takes in place of an error: the log tells of what is of no use.
  */
-const described = {
+export const optionsByHeading = {
   'a request': request,
   'a poller':
     'interval:duration immediate:flag initialDelay:duration timeout:positive retry:retry onTick onError:function',
@@ -48,36 +48,29 @@ function kindsOf(text: string): Kinds {
   return kinds
 }
 
-/** Names of options, by the same heading. */
-export function optionNames(): Record<string, readonly string[]> {
-  return Object.fromEntries(
-    Object.entries(described).map(([heading, text]) => [heading, [...kindsOf(text).keys()]]),
-  )
-}
-
 /** By what is called: which of its arguments has options, from 1, and which. */
 const calls = new Map<string, [position: number, options: string]>([
-  ['plugin:httpRequest', [1, described['a request']]],
-  ['plugin:httpStream', [1, `${described['a request']} reconnect`]],
-  ['plugin:poller', [2, described['a poller']]],
-  ['plugin:at', [3, described['a schedule']]],
-  ['plugin:cron', [3, described['a schedule']]],
-  ['plugin:onObject', [3, described['a watcher']]],
-  ['plugin:onSensor', [3, described['a watcher']]],
-  ['plugin:emit', [3, described['an event']]],
+  ['plugin:httpRequest', [1, optionsByHeading['a request']]],
+  ['plugin:httpStream', [1, `${optionsByHeading['a request']} reconnect`]],
+  ['plugin:poller', [2, optionsByHeading['a poller']]],
+  ['plugin:at', [3, optionsByHeading['a schedule']]],
+  ['plugin:cron', [3, optionsByHeading['a schedule']]],
+  ['plugin:onObject', [3, optionsByHeading['a watcher']]],
+  ['plugin:onSensor', [3, optionsByHeading['a watcher']]],
+  ['plugin:emit', [3, optionsByHeading['an event']]],
   ['plugin:mqttPublish', [3, 'retain:flag qos:qos']],
   ['plugin:kvSet', [3, 'ttl:number secure:flag']],
-  ['plugin:httpHandler', [3, described['a handler']]],
-  ['plugin:webSocket', [2, described['a WebSocket']]],
-  ['plugin:tcpConnect', [3, described['a TCP connection']]],
-  ['plugin:udpSocket', [1, described['a UDP socket']]],
+  ['plugin:httpHandler', [3, optionsByHeading['a handler']]],
+  ['plugin:webSocket', [2, optionsByHeading['a WebSocket']]],
+  ['plugin:tcpConnect', [3, optionsByHeading['a TCP connection']]],
+  ['plugin:udpSocket', [1, optionsByHeading['a UDP socket']]],
   ['tls', [1, 'insecureSkipVerify:flag serverName ca']],
-  ['plugin:serialPort', [2, described['a serial port']]],
-  ['plugin:discover', [3, described['a search']]],
-  ['plugin:discoverSsdp', [3, described['a search']]],
-  ['expose', [3, described['an exposure']]],
+  ['plugin:serialPort', [2, optionsByHeading['a serial port']]],
+  ['plugin:discover', [3, optionsByHeading['a search']]],
+  ['plugin:discoverSsdp', [3, optionsByHeading['a search']]],
+  ['expose', [3, optionsByHeading['an exposure']]],
   ...['request', 'readHolding', 'readInput', 'writeSingle', 'writeMultiple'].map(
-    (name): [string, [number, string]] => [`Modbus.${name}`, [1, described['a Modbus request']]],
+    (name): [string, [number, string]] => [`Modbus.${name}`, [1, optionsByHeading['a Modbus request']]],
   ),
 ])
 
