@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ConfigSchemaEntry } from '../src/schema/manifest/field-definition.ts'
-import { defaultFiles, type Manifest, parseManifestShape } from '../src/schema/manifest/manifest.ts'
+import { entryFile, type Manifest, parseManifestShape } from '../src/schema/manifest/manifest.ts'
 import { parseRepositoryIndex } from '../src/schema/manifest/repository-index.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -41,7 +41,7 @@ test('the index is one that the host accepts, and lists every plugin', () => {
 
 test('the clock that a clone comes with is whole, in the version that its host file names', () => {
   const folders = ['plugins', 'starter--clock']
-  const { version, files = defaultFiles, docs = [] } = manifestIn(...folders)
+  const { version, files = [entryFile], docs = [] } = manifestIn(...folders)
   assert.deepEqual(
     readdirSync(join(root, ...folders)).sort(),
     ['plugin.json', ...files, ...docs.map(({ file }) => file)].sort(),
@@ -55,7 +55,7 @@ test('the clock that a clone comes with is whole, in the version that its host f
 
 for (const plugin of plugins) {
   test(`${plugin}: the manifest names every Lua file and its README`, () => {
-    const { files = defaultFiles, docs = [] } = manifestOf(plugin)
+    const { files = [entryFile], docs = [] } = manifestOf(plugin)
     const lua = readdirSync(join(folder, plugin)).filter((file) => file.endsWith('.lua'))
     assert.deepEqual([...files].sort(), lua.sort())
     assert.deepEqual(

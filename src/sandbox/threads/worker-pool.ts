@@ -1,23 +1,17 @@
 import { availableParallelism } from 'node:os'
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import type { Logger } from '../../base/log/log.ts'
+import type { ScheduledCall } from '../../base/time/clock.ts'
 import { messageOf } from '../../base/problem.ts'
 import { IsolateError, type IsolateSource } from '../isolate.ts'
 import type { Excess } from '../../schema/worker/worker-protocol.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
-import type { SandboxLimits } from '../limits.ts'
 import { placeIsolate, workersAtFirst } from './placement.ts'
 import { delayOptimization } from './optimization-delay.ts'
+import type { OwnWorkersSettings } from './own-workers.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
 
-export interface WorkerPoolSettings {
-  clock: Clock
-  logger: Logger
-  limits: SandboxLimits
+export interface WorkerPoolSettings extends OwnWorkersSettings {
   own: WorkerSlots
-  /** Numbers for workers. */
-  nextNumber(): number
 }
 
 /** Plugins that are loaded at once from which it pays to optimise later. */

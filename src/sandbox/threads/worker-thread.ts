@@ -13,6 +13,7 @@ import {
   type WorkerSetup,
 } from '../../schema/worker/worker-protocol.ts'
 import { type Question } from '../../schema/worker/question.ts'
+import type { IsolateUsage } from '../../schema/api/system.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import type { TurnRules } from '../../schema/worker/shared-cells.ts'
 import { IsolateError } from '../isolate.ts'
@@ -37,13 +38,6 @@ export interface IsolateListener {
   died(error: IsolateError): void
 }
 
-export interface WorkerUsage {
-  /** Bytes; null before it has looked first. */
-  memory: number | null
-  /** Share of the time in which it was busy, 0 to 1, between the last two signs of life. */
-  load: number | null
-}
-
 /** One worker thread, which holds isolates by number. */
 export interface WorkerThread extends MemoryUser {
   /** It has ended, or is ending. */
@@ -59,7 +53,7 @@ export interface WorkerThread extends MemoryUser {
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
   /** What it takes of memory and processor, as it said last. */
-  usage(): WorkerUsage
+  usage(): Pick<IsolateUsage, 'memory' | 'load'>
   /** Ends the worker for this reason; its isolates hear of it. */
   fail(error: IsolateError): void
   /** Ends the worker at once. Idempotent. */

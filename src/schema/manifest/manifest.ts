@@ -188,14 +188,12 @@ function* nestedErrors(
     yield* nestedFieldErrors(definition, `/config/${escapePointer(key)}`, search)
 }
 
-/** The Lua files of a plugin when its manifest does not name them. */
-export const defaultFiles: readonly string[] = ['init.lua']
 export const entryFile = 'init.lua'
 export const manifestFile = 'plugin.json'
 
 /** The Lua files of a plugin, each once. The entry is one of them, whether the manifest names it or not. */
 export function luaFiles(manifest: Manifest): string[] {
-  const named = manifest.files ?? defaultFiles
+  const named = manifest.files ?? []
   return [...new Set(named.includes(entryFile) ? named : [entryFile, ...named])]
 }
 
