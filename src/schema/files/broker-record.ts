@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib'
-import Type, { type Static } from 'typebox'
-import { createParser } from '../parsing/parser.ts'
+import Type from 'typebox'
+import { createKindParser, type OfKinds } from '../parsing/kind-parser.ts'
 
 /**
  * What the embedded broker keeps on disk: records of these kinds, each by itself. A record is four bytes of checksum
@@ -10,86 +10,72 @@ import { createParser } from '../parsing/parser.ts'
 const Qos = Type.Union([Type.Literal(0), Type.Literal(1), Type.Literal(2)])
 const MessageId = Type.Integer({ minimum: 1, maximum: 65_535 })
 
-/** A message that is retained. What the host retains itself is not among them. */
-const Retained = Type.Object({
-  kind: Type.Literal('retained'),
-  topic: Type.String(),
-  qos: Qos,
-  publisher: Type.Union([
-    Type.Object({ kind: Type.Literal('plugin'), id: Type.String() }),
-    Type.Object({ kind: Type.Literal('client'), address: Type.String() }),
-  ]),
-})
-/** A session that outlives its connections. Of two, the one with the lower number was made first. */
-const Session = Type.Object({
-  kind: Type.Literal('session'),
-  client: Type.String(),
-  number: Type.Integer(),
-  subscriptions: Type.Array(Type.Object({ topic: Type.String(), qos: Qos })),
-})
-/** A message that waits for the client of a session, in the order of the numbers; with an id it has been sent. */
-const Queued = Type.Object({
-  kind: Type.Literal('queued'),
-  client: Type.String(),
-  number: Type.Integer(),
-  topic: Type.String(),
-  qos: Qos,
-  messageId: Type.Optional(MessageId),
-  /** It was retained when the client subscribed. */
-  retain: Type.Optional(Type.Literal(true)),
-})
-/**
- * A message that has waited for several clients since it came: at the place of each is its id, or null when nothing waits for it here any
- * more, and its number is that of the first and its place together. Once it has been sent to a client, what waits is a record of that client's own.
- */
-const Shared = Type.Object({
-  kind: Type.Literal('shared'),
-  number: Type.Integer(),
-  topic: Type.String(),
-  qos: Qos,
-  clients: Type.Array(Type.Union([Type.String(), Type.Null()])),
-})
-/** Of shared messages with a lower number none waits for this client, whatever they say themselves. */
-const Position = Type.Object({
-  kind: Type.Literal('position'),
-  client: Type.String(),
-  number: Type.Integer(),
-})
-/** In place of a message of QoS 2 that the client has: only its release is to be confirmed. */
-const Released = Type.Object({
-  kind: Type.Literal('released'),
-  client: Type.String(),
-  number: Type.Integer(),
-  messageId: MessageId,
-})
-/** Messages of QoS 2 that came from a client and that it has not released. */
-const Unreleased = Type.Object({
-  kind: Type.Literal('unreleased'),
-  client: Type.String(),
-  messageIds: Type.Array(MessageId),
-})
-/** What is to be published when the client, or this host, has gone without a word. */
-const Will = Type.Object({
-  kind: Type.Literal('will'),
-  client: Type.String(),
-  address: Type.String(),
-  topic: Type.String(),
-  qos: Qos,
-  retain: Type.Boolean(),
-})
+/** The heads by `kind`: the members besides that. */
+const heads = {
+  /** A message that is retained. What the host retains itself is not among them. */
+  retained: {
+    topic: Type.String(),
+    qos: Qos,
+    publisher: Type.Union([
+      Type.Object({ kind: Type.Literal('plugin'), id: Type.String() }),
+      Type.Object({ kind: Type.Literal('client'), address: Type.String() }),
+    ]),
+  },
+  /** A session that outlives its connections. Of two, the one with the lower number was made first. */
+  session: {
+    client: Type.String(),
+    number: Type.Integer(),
+    subscriptions: Type.Array(Type.Object({ topic: Type.String(), qos: Qos })),
+  },
+  /** A message that waits for the client of a session, in the order of the numbers; with an id it has been sent. */
+  queued: {
+    client: Type.String(),
+    number: Type.Integer(),
+    topic: Type.String(),
+    qos: Qos,
+    messageId: Type.Optional(MessageId),
+    /** It was retained when the client subscribed. */
+    retain: Type.Optional(Type.Literal(true)),
+  },
+  /**
+   * A message that has waited for several clients since it came: at the place of each is its id, or null when nothing waits for it here
+   * any more, and its number is that of the first and its place together. Once it has been sent to a client, what waits is a record of
+   * that client's own.
+   */
+  shared: {
+    number: Type.Integer(),
+    topic: Type.String(),
+    qos: Qos,
+    clients: Type.Array(Type.Union([Type.String(), Type.Null()])),
+  },
+  /** Of shared messages with a lower number none waits for this client, whatever they say themselves. */
+  position: { client: Type.String(), number: Type.Integer() },
+  /** In place of a message of QoS 2 that the client has: only its release is to be confirmed. */
+  released: { client: Type.String(), number: Type.Integer(), messageId: MessageId },
+  /** Messages of QoS 2 that came from a client and that it has not released. */
+  unreleased: { client: Type.String(), messageIds: Type.Array(MessageId) },
+  /** What is to be published when the client, or this host, has gone without a word. */
+  will: {
+    client: Type.String(),
+    address: Type.String(),
+    topic: Type.String(),
+    qos: Qos,
+    retain: Type.Boolean(),
+  },
+} as const
 
-const Head = Type.Union([Retained, Session, Position, Queued, Released, Shared, Unreleased, Will])
-const parseHead = createParser(Head)
+const parseHead = createKindParser(heads)
 
+type Head<K extends keyof typeof heads> = Extract<OfKinds<typeof heads>, { kind: K }>
 type WithPayload<T> = T & { payload: Buffer }
-export type RetainedRecord = WithPayload<Static<typeof Retained>>
-export type SessionRecord = Static<typeof Session>
-export type QueuedRecord = WithPayload<Static<typeof Queued>>
-export type SharedRecord = WithPayload<Static<typeof Shared>>
-export type PositionRecord = Static<typeof Position>
-export type ReleasedRecord = Static<typeof Released>
-export type UnreleasedRecord = Static<typeof Unreleased>
-export type WillRecord = WithPayload<Static<typeof Will>>
+export type RetainedRecord = WithPayload<Head<'retained'>>
+export type SessionRecord = Head<'session'>
+export type QueuedRecord = WithPayload<Head<'queued'>>
+export type SharedRecord = WithPayload<Head<'shared'>>
+export type PositionRecord = Head<'position'>
+export type ReleasedRecord = Head<'released'>
+export type UnreleasedRecord = Head<'unreleased'>
+export type WillRecord = WithPayload<Head<'will'>>
 export type BrokerRecord =
   | RetainedRecord
   | SessionRecord
