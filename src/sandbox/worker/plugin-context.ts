@@ -13,12 +13,7 @@ import type { LimitGuard } from './limits/limit-guard.ts'
 import type { LuaEntry } from './lua-entry.ts'
 import type { OutsideCalls } from './limits/outside-calls.ts'
 import type { Peers } from './peers/peers.ts'
-import type {
-  CallerAwareFunction,
-  CallerAwareSteps,
-  ForeignCaller,
-  ForeignCallers,
-} from './limits/foreign-callers.ts'
+import type { CallerAwareFunction, ForeignCaller, ForeignCallers } from './limits/foreign-callers.ts'
 import type { PluginLog } from './plugin-log.ts'
 import type { Redactor } from '../../base/log/redaction.ts'
 import type { ResourceRegistry } from './limits/resource-registry.ts'
@@ -71,7 +66,6 @@ export interface PluginContext {
   addMethod(name: string, implementation: HostFunction): void
   /** The same for one that does not do everything for another plugin. */
   addCallerAwareMethod(name: string, implementation: CallerAwareFunction): void
-  addCallerAwareMethodOfSteps(name: string, implementation: CallerAwareSteps): void
   /** Why a foreign caller may not do this itself: what it is not allowed is not done in another's name. */
   refuseForeignCall(
     foreignCaller: ForeignCaller,

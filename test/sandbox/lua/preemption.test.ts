@@ -52,7 +52,7 @@ function state(slices: boolean): LuaRuntime {
   const runtime = createState(slices ? { sliceIsOver: () => true } : {})
   runtime.globals.set(
     'twice',
-    runtime.wrapSteps('twice', function* (callee, ...args) {
+    runtime.wrap('twice', function* (callee, ...args) {
       if (typeof callee !== 'object' || callee instanceof Uint8Array || callee.kind !== 'function')
         throw new TypeError('not a function')
       const [first] = yield* callLua(callee, ...args)

@@ -1,12 +1,10 @@
-import type { LuaValue } from '../lua/lua-value.ts'
+import type { LuaValue, Results } from '../lua/lua-value.ts'
 import { pause, type Steps } from '../lua/steps.ts'
 import { optionalText, typeName } from '../lua/arguments.ts'
 import type { PluginContext } from '../plugin-context.ts'
 
 /** What a format needs of a plugin. */
 export type FormatContext = Pick<PluginContext, 'runtime' | 'byteBudget' | 'toJson'>
-
-type Results = LuaValue | readonly LuaValue[]
 
 /** One function of a format. What it throws is bad input: Lua gets nil and the message. Long work goes in steps. */
 export type FormatFunction = (context: FormatContext, ...args: LuaValue[]) => Results | Steps<Results>

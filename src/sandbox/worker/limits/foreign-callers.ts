@@ -1,4 +1,10 @@
-import type { HostFunction, HostSteps, LuaFunction, LuaRuntime, LuaValue } from '../lua/lua-value.ts'
+import {
+  type HostFunction,
+  isSteps,
+  type LuaFunction,
+  type LuaRuntime,
+  type LuaValue,
+} from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 
 /** Share of a limit that others may use up through an instance; the rest stays for the plugin itself. */
@@ -11,16 +17,15 @@ export const foreignCallerJsonValues = 50_000
 
 /** The full id of the plugin that has called; undefined when the plugin itself has. */
 export type ForeignCaller = string | undefined
-export type CallerAware<R> = (foreignCaller: ForeignCaller, ...args: LuaValue[]) => R
 /** A method of the host that wants to know who calls it. */
-export type CallerAwareFunction = CallerAware<ReturnType<HostFunction>>
-/** The same for one that has Lua called, or waits, on its way. */
-export type CallerAwareSteps = CallerAware<ReturnType<HostSteps>>
+export type CallerAwareFunction = (
+  foreignCaller: ForeignCaller,
+  ...args: LuaValue[]
+) => ReturnType<HostFunction>
 
 /** Who calls a method of the host on this plugin's instance: the plugin itself, or another one from outside. */
 export interface ForeignCallers {
   method(name: string, implementation: CallerAwareFunction): LuaFunction
-  methodOfSteps(name: string, implementation: CallerAwareSteps): LuaFunction
   /** Whether it was made here: its first argument is the object, or may be. */
   isMethod(callee: LuaFunction): boolean
   /** Does `call`, which calls `callee` for another plugin. What the callee then calls is its own doing. */
@@ -33,13 +38,6 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
   const methods = new WeakSet<LuaFunction>()
   let expected: ForeignCaller
   let current: ForeignCaller
-  /** Who has called the method that begins. */
-  function takeExpected(): ForeignCaller {
-    const foreignCaller = expected
-    expected = undefined
-    return foreignCaller
-  }
-
   /** Does `task` on behalf of this one. */
   function as<T>(foreignCaller: ForeignCaller, task: () => T): T {
     const before = current
@@ -52,8 +50,7 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
   }
 
   /** The same in steps; what Lua does between two of them is not on anybody's behalf. */
-  function* inSteps<T>(foreignCaller: ForeignCaller, begin: () => Steps<T>): Steps<T> {
-    const steps = as(foreignCaller, begin)
+  function* inSteps<T>(foreignCaller: ForeignCaller, steps: Steps<T>): Steps<T> {
     let advance = (): ReturnType<typeof steps.next> => steps.next()
     try {
       for (;;) {
@@ -72,29 +69,20 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
     }
   }
 
-  function known(method: LuaFunction): LuaFunction {
-    methods.add(method)
-    return method
-  }
-
   return {
     get current() {
       return current
     },
-    method: (name, implementation) =>
-      known(
-        runtime.wrap(name, (...args) => {
-          const foreignCaller = takeExpected()
-          return as(foreignCaller, () => implementation(foreignCaller, ...args))
-        }),
-      ),
-    methodOfSteps: (name, implementation) =>
-      known(
-        runtime.wrapSteps(name, (...args) => {
-          const foreignCaller = takeExpected()
-          return inSteps(foreignCaller, () => implementation(foreignCaller, ...args))
-        }),
-      ),
+    method(name, implementation) {
+      const method = runtime.wrap(name, (...args) => {
+        const foreignCaller = expected
+        expected = undefined
+        const answer = as(foreignCaller, () => implementation(foreignCaller, ...args))
+        return isSteps(answer) ? inSteps(foreignCaller, answer) : answer
+      })
+      methods.add(method)
+      return method
+    },
     isMethod: (callee) => methods.has(callee),
     *admit(plugin, callee, call) {
       // One that does not ask would leave it to the next that does.

@@ -6,15 +6,15 @@ import type { LuaState, RawFunction } from './engine/fengari-types.ts'
 import type { References } from './lua-reference.ts'
 import {
   type HostFunction,
-  type HostSteps,
-  InSteps,
+  isSteps,
   LuaError,
   type LuaFunction,
   type LuaRuntime,
   type LuaValue,
+  type Results,
 } from './lua-value.ts'
 import { raise } from './raw-function.ts'
-import type { LuaCall, Step, Waiting } from './steps.ts'
+import { advanceWith, type LuaCall, type Step, type Steps, type Waiting } from './steps.ts'
 import type { Traceback } from './traceback.ts'
 
 /** What runs in a Lua runtime just now. */
@@ -42,8 +42,8 @@ export const spareSlots = 20
 /** Functions that have called each other in JavaScript: with more of them on the stack others do not run on top of it. */
 const shallow = 8
 
-/** Makes functions of the host callable from Lua: such as answer at once, and such as take steps between which Lua runs. */
-export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 'wrap' | 'wrapSteps'> {
+/** Makes functions of the host callable from Lua. */
+export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 'wrap'> {
   const { references, interrupt, preemption, execution, push, take, luaError, messageHandler } = parts
   const { excuse, pause } = parts
 
@@ -56,7 +56,7 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     return lua.lua_error(L)
   }
 
-  function pushResults(L: LuaState, results: LuaValue | readonly LuaValue[]): number {
+  function pushResults(L: LuaState, results: Results): number {
     interrupt.rethrow(L)
     const list = Array.isArray(results) ? (results as readonly LuaValue[]) : [results as LuaValue]
     if (!lua.lua_checkstack(L, list.length + spareSlots)) return raise(L, 'too many results')
@@ -68,44 +68,36 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     return list.length
   }
 
-  function named(name: string, raw: RawFunction): LuaFunction {
-    parts.named(raw, name)
-    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
-  }
-
   function wrap(name: string, implementation: HostFunction): LuaFunction {
-    return named(name, (L) => {
+    const raw: RawFunction = (L) => {
       const outer = execution.thread
       execution.thread = L
-      let results: ReturnType<HostFunction>
+      let answer: ReturnType<HostFunction>
       try {
-        results = implementation(...take(L, 1))
+        answer = implementation(...take(L, 1))
       } catch (error) {
         return raiseThrown(L, error)
       } finally {
         execution.thread = outer
       }
-      if (results instanceof InSteps) return begin(L, results.steps)
-      const count = pushResults(L, results)
+      if (isSteps(answer)) {
+        const steps = answer
+        lua.lua_settop(L, 0)
+        return proceed(L, steps, () => steps.next())
+      }
+      const count = pushResults(L, answer)
       const waiting = pause?.()
       if (waiting === undefined || !preemption.possible(L)) return count
       return preemption.setAsideFor(L, waiting, () => count)
-    })
+    }
+    parts.named(raw, name)
+    return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
   }
 
-  function wrapSteps(name: string, implementation: HostSteps): LuaFunction {
-    return named(name, (L) => begin(L, implementation(...take(L, 1))))
-  }
-
-  function begin(L: LuaState, steps: ReturnType<HostSteps>): number {
-    lua.lua_settop(L, 0)
-    return proceed(L, steps, () => steps.next())
-  }
-
-  type Advance = () => IteratorResult<Step, LuaValue | readonly LuaValue[]>
+  type Advance = () => IteratorResult<Step, Results>
 
   /** Goes on with a host function's steps to its end, or until its thread is set aside. */
-  function proceed(L: LuaState, steps: ReturnType<HostSteps>, first: Advance): number {
+  function proceed(L: LuaState, steps: Steps<Results>, first: Advance): number {
     let advance = first
     for (;;) {
       const step = oneStep(L, advance)
@@ -119,14 +111,14 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
       } else if (preemption.possible(L)) {
         const waiting = value.begin()
         if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
-        advance = answered(steps, waiting.take)
+        advance = () => advanceWith(steps, waiting.take)
         if (!waiting.settled) return preemption.setAsideFor(L, waiting, () => proceed(L, steps, advance))
         // To call others takes few instructions, after which nobody would ask for long.
         if (preemption.due(L)) {
           interruptBetween(L, steps)
           return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
         }
-      } else advance = answered(steps, value.now)
+      } else advance = () => advanceWith(steps, value.now)
     }
   }
 
@@ -140,7 +132,7 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     if (start !== undefined) excuse(start)
   }
 
-  function interruptBetween(L: LuaState, steps: ReturnType<HostSteps>): void {
+  function interruptBetween(L: LuaState, steps: Steps<Results>): void {
     try {
       interrupt.poll(L)
     } catch (error) {
@@ -161,21 +153,8 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     }
   }
 
-  /** How to go on with what `take` answers, or throws. */
-  function answered(steps: ReturnType<HostSteps>, take: () => unknown): Advance {
-    return () => {
-      let answer: unknown
-      try {
-        answer = take()
-      } catch (error) {
-        return steps.throw(error)
-      }
-      return steps.next(answer)
-    }
-  }
-
   /** Has Lua called; when that is set aside, what is on the stack here is gone, and its continuation goes on. */
-  function called(L: LuaState, steps: ReturnType<HostSteps>, { callee, args }: LuaCall): Advance {
+  function called(L: LuaState, steps: Steps<Results>, { callee, args }: LuaCall): Advance {
     if (!lua.lua_checkstack(L, args.length + spareSlots)) return raise(L, 'stack overflow')
     lua.lua_pushcfunction(L, messageHandler)
     push(L, callee)
@@ -205,5 +184,5 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
     return finish(status)
   }
 
-  return { wrap, wrapSteps }
+  return { wrap }
 }

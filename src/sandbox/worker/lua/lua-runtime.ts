@@ -15,7 +15,7 @@ import { LuaError, type LuaFunction, type LuaRuntime, type LuaTable, type LuaVal
 import { createPreemption } from './preemption.ts'
 import { createProvidedFunctions } from './provided-functions.ts'
 import { nameOfShared } from './shared-functions.ts'
-import type { Steps, Waiting } from './steps.ts'
+import { advanceWith, type Steps, type Waiting } from './steps.ts'
 import { defaultOutsideLimit, defaultStringLimit, limitStrings } from './string-limit.ts'
 import { joinTracebacks, type Traceback, takeTraceback } from './traceback.ts'
 
@@ -160,15 +160,9 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     let step = steps.next()
     while (step.done !== true) {
       const { value } = step
-      let answer: unknown
-      try {
-        if (value.kind === 'call') answer = call(value.callee, ...value.args)
-        else if (value.kind === 'wait') answer = value.now()
-      } catch (error) {
-        step = steps.throw(error)
-        continue
-      }
-      step = steps.next(answer)
+      if (value.kind === 'call') step = advanceWith(steps, () => call(value.callee, ...value.args))
+      else if (value.kind === 'wait') step = advanceWith(steps, value.now)
+      else step = steps.next()
     }
     return step.value
   }
@@ -193,7 +187,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     }
   }
 
-  const { wrap, wrapSteps } = createHostFunctions({
+  const { wrap } = createHostFunctions({
     ...{ references, interrupt, preemption, execution, push, take, luaError, messageHandler, excuse },
     pause: options.pause,
     named: (raw, name) => void names.set(raw, name),
@@ -219,7 +213,6 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
     wrap,
     providedAs: (callee) => nameOfShared(references.toTagged(callee).value as RawFunction),
     provideLibrary,
-    wrapSteps,
     apart,
     get selectsMethod() {
       const caller = execution.thread?.ci.previous ?? null

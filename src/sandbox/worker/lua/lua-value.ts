@@ -36,20 +36,18 @@ export interface LuaFunction {
   readonly native: boolean
 }
 
-/** What a JavaScript function offers Lua. A thrown value reaches Lua as an error with its message, a string. */
-export type HostFunction = (...args: LuaValue[]) => LuaValue | readonly LuaValue[] | InSteps
+export type Results = LuaValue | readonly LuaValue[]
 
-/** What a function answers that found out that it has much to do: the rest of it. */
-export class InSteps {
-  readonly steps: Steps<LuaValue | readonly LuaValue[]>
+/**
+ * What a JavaScript function offers Lua: results, or the steps to them, in which it has Lua called, or waits, and can be set
+ * aside. A thrown value reaches Lua as an error with its message, a string.
+ */
+export type HostFunction = (...args: LuaValue[]) => Results | Steps<Results>
 
-  constructor(steps: Steps<LuaValue | readonly LuaValue[]>) {
-    this.steps = steps
-  }
+export function isSteps(answer: Results | Steps<Results>): answer is Steps<Results> {
+  // Bytes are asked for first, as a look for a name takes longer in them.
+  return typeof answer === 'object' && !(answer instanceof Uint8Array) && 'next' in answer
 }
-
-/** The same for one that has Lua called, or waits, on its way. */
-export type HostSteps = (...args: LuaValue[]) => Steps<LuaValue | readonly LuaValue[]>
 
 /** A call into Lua that goes on in slices. Nothing else of its state may run while it has a slice. */
 export interface Activation {
@@ -96,8 +94,6 @@ export interface LuaRuntime {
   newTable(fill?: (table: LuaTable) => void): LuaTable
   /** Makes a function that Lua can call; `name` appears in tracebacks. */
   wrap(name: string, implementation: HostFunction): LuaFunction
-  /** The same for a function that can be set aside while Lua, or somebody else, does something for it. */
-  wrapSteps(name: string, implementation: HostSteps): LuaFunction
   /** The name under which this function was provided, in whatever table it is now; undefined for any other function. */
   providedAs(callee: LuaFunction): string | undefined
   /**

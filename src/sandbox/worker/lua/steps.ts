@@ -46,6 +46,17 @@ export type Step = LuaCall | Wait | Pause
  */
 export type Steps<T> = Generator<Step, T, unknown>
 
+/** Goes on with what `produce` gives, or throws. */
+export function advanceWith<T>(steps: Steps<T>, produce: () => unknown): IteratorResult<Step, T> {
+  let answer: unknown
+  try {
+    answer = produce()
+  } catch (error) {
+    return steps.throw(error)
+  }
+  return steps.next(answer)
+}
+
 /** To be yielded about every millisecond. */
 export const pause: Pause = { kind: 'pause' }
 

@@ -1,8 +1,7 @@
 import { lazily } from '../../../base/lazily.ts'
 import type { Reference } from '../../../schema/worker/plugin-call.ts'
 import {
-  type HostSteps,
-  InSteps,
+  type HostFunction,
   type LuaFunction,
   type LuaRuntime,
   type LuaTable,
@@ -42,8 +41,8 @@ export function createProxies(
 
   const metatable = lazily(() => {
     const made = runtime.newTable()
-    const method = (event: string, implementation: HostSteps): void =>
-      made.set(`__${event}`, runtime.wrapSteps(event, implementation))
+    const method = (event: string, implementation: HostFunction): void =>
+      made.set(`__${event}`, runtime.wrap(event, implementation))
     /** What Lua takes as the value of an operator: the first result. */
     function* first(
       reference: Reference,
@@ -57,28 +56,23 @@ export function createProxies(
     made.set('__name', toBytes('object of another plugin'))
     /** What was called as a method last: in a loop it is made once. Lua calls it at once and never sees it. */
     let selected: { reference: Reference; key: LuaValue; callee: LuaFunction } | undefined
-    const index = runtime.wrap('index', (self, key) => {
+    method('index', (self, key) => {
       const reference = referred(self)
-      if (!runtime.selectsMethod) return new InSteps(first(reference, 'index', [key]))
+      if (!runtime.selectsMethod) return first(reference, 'index', [key])
       if (selected?.reference !== reference || !isSame(selected.key, key)) {
-        const callee = runtime.wrapSteps(`method of ${reference.plugin}`, (...args) =>
+        const callee = runtime.wrap(`method of ${reference.plugin}`, (...args) =>
           callOut(reference, 'invoke', [key, ...args]),
         )
         selected = { reference, key, callee }
       }
       return selected.callee
     })
-    made.set('__index', index)
     method('newindex', function* (self, key, value) {
       yield* callOut(referred(self), 'newindex', [key, value])
       return undefined
     })
-    method('call', function* (self, ...args) {
-      return yield* callOut(referred(self), 'call', args)
-    })
-    method('len', function* (self) {
-      return yield* first(referred(self), 'len', [])
-    })
+    method('call', (self, ...args) => callOut(referred(self), 'call', args))
+    method('len', (self) => first(referred(self), 'len', []))
     method('tostring', function* (self) {
       const reference = referred(self)
       try {
@@ -97,19 +91,14 @@ export function createProxies(
       })
       return [next, self, undefined]
     })
-    for (const operator of operators) {
-      method(operator, function* (a, b) {
-        return yield* first(known(a) ?? referred(b), operator, [a, b])
-      })
-    }
+    for (const operator of operators)
+      method(operator, (a, b) => first(known(a) ?? referred(b), operator, [a, b]))
     return made
   })
 
   return (reference) => {
     if (reference.type === 'function')
-      return runtime.wrapSteps(`function of ${reference.plugin}`, (...args) =>
-        callOut(reference, 'call', args),
-      )
+      return runtime.wrap(`function of ${reference.plugin}`, (...args) => callOut(reference, 'call', args))
     const table = runtime.newTable()
     table.metatable = metatable()
     return table

@@ -9,7 +9,7 @@ import { numbers } from '../formats/numbers.ts'
 import { template } from '../formats/template.ts'
 import { url } from '../formats/url.ts'
 import { xml } from '../formats/xml.ts'
-import type { HostSteps } from '../lua/lua-value.ts'
+import { type HostFunction, isSteps } from '../lua/lua-value.ts'
 import { toBytes } from '../lua/text/bytes.ts'
 
 const libraries: Readonly<Record<string, FormatLibrary>> = {
@@ -36,17 +36,17 @@ export function installFormats(context: FormatContext): void {
     const table = runtime.provideLibrary(name, fields, (member) => {
       const implementation = functions[member]
       if (implementation === undefined) throw new Error(`${name} has no function ${member}`)
-      return runtime.wrapSteps(`${name}.${member}`, answering(context, implementation))
+      return runtime.wrap(`${name}.${member}`, answering(context, implementation))
     })
     runtime.globals.set(name, table)
   }
 }
 
-function answering(context: FormatContext, implementation: FormatFunction): HostSteps {
+function answering(context: FormatContext, implementation: FormatFunction): HostFunction {
   return function* (...args) {
     try {
       const result = implementation(context, ...args)
-      return typeof result === 'object' && 'next' in result ? yield* result : result
+      return isSteps(result) ? yield* result : result
     } catch (error) {
       return [undefined, toBytes(messageOf(error))]
     }

@@ -1,6 +1,6 @@
 import { messageOf } from '../../../base/problem.ts'
 import { jsonText } from '../../../base/text/json.ts'
-import { type HostFunction, InSteps, type LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import type { Steps } from '../lua/steps.ts'
 import { foreignCallerJsonValues } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
@@ -25,13 +25,13 @@ export function installJson(context: PluginContext): void {
     }
   }
 
-  function decode(text: LuaValue): LuaValue | LuaValue[] | InSteps {
+  function decode(text: LuaValue): ReturnType<HostFunction> {
     if (!(text instanceof Uint8Array)) {
       return [undefined, toBytes(`JSON text must be a string, not ${typeName(text)}`)]
     }
     try {
       const most = foreignCallers.current === undefined ? mostJsonValues : foreignCallerJsonValues
-      if (text.length > longText) return new InSteps(decodeInSteps(toUnicode(text), most))
+      if (text.length > longText) return decodeInSteps(toUnicode(text), most)
       return context.fromJson(parseJsonText(toUnicode(text), most))
     } catch (error) {
       return notValid(error)

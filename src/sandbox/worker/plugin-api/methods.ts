@@ -1,5 +1,5 @@
-import type { LuaFunction, LuaValue } from '../lua/lua-value.ts'
-import type { CallerAware, ForeignCaller } from '../limits/foreign-callers.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
+import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
 
@@ -10,7 +10,7 @@ export function createMethods({
   optionCheck,
 }: Pick<PluginContext, 'foreignCallers' | 'implement' | 'optionCheck'>): Pick<
   PluginContext,
-  'addMethod' | 'addCallerAwareMethod' | 'addCallerAwareMethodOfSteps'
+  'addMethod' | 'addCallerAwareMethod'
 > {
   /** The arguments after the instance. */
   function argumentsOf(
@@ -25,26 +25,18 @@ export function createMethods({
     }
   }
 
-  /** `make`: how a function of Lua is made of one that knows who calls. */
-  function adder<R>(
-    make: (name: string, implementation: CallerAware<R>) => LuaFunction,
-  ): (name: string, implementation: CallerAware<R>) => void {
-    return (name, implementation) => {
-      const full = `plugin:${name}`
-      implement(full, () => {
-        const withoutSelf = argumentsOf(full)
-        return make(full, (foreignCaller, ...args) =>
-          implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
-        )
-      })
-    }
+  const addCallerAwareMethod: PluginContext['addCallerAwareMethod'] = (name, implementation) => {
+    const full = `plugin:${name}`
+    implement(full, () => {
+      const withoutSelf = argumentsOf(full)
+      return foreignCallers.method(full, (foreignCaller, ...args) =>
+        implementation(foreignCaller, ...withoutSelf(foreignCaller, args)),
+      )
+    })
   }
-
-  const addCallerAwareMethod = adder(foreignCallers.method)
   return {
     addMethod: (name, implementation) =>
       addCallerAwareMethod(name, (_foreignCaller, ...args) => implementation(...args)),
     addCallerAwareMethod,
-    addCallerAwareMethodOfSteps: adder(foreignCallers.methodOfSteps),
   }
 }

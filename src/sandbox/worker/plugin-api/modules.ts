@@ -1,4 +1,4 @@
-import type { HostSteps, LuaValue } from '../lua/lua-value.ts'
+import type { HostFunction, LuaValue } from '../lua/lua-value.ts'
 import { callLua } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { textArgument } from '../lua/arguments.ts'
@@ -16,7 +16,7 @@ export function installModules(context: PluginContext): void {
   const loaded = new Map<string, LuaValue>()
   const running = new Set<string>()
 
-  const require: HostSteps = function* (name) {
+  const require: HostFunction = function* (name) {
     const module = textArgument('require', 1, name)
     const paths = filesOf(module)
     const file = paths.find((path) => Object.hasOwn(source.files, path)) ?? paths[0]
@@ -43,7 +43,7 @@ export function installModules(context: PluginContext): void {
       running.delete(file)
     }
   }
-  context.implement('require', () => runtime.wrapSteps('require', require))
+  context.implement('require', () => runtime.wrap('require', require))
 }
 
 function whyNoFile(file: string): string {

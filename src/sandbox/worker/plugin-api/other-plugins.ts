@@ -1,14 +1,13 @@
-import type { LuaTable, LuaValue } from '../lua/lua-value.ts'
+import type { LuaValue } from '../lua/lua-value.ts'
 import type { ForeignCaller } from '../limits/foreign-callers.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { isTable, textArgument } from '../lua/arguments.ts'
-import { toBytes } from '../lua/text/bytes.ts'
 import type { PluginPoints } from './values/points.ts'
 
 /** `Plugin.get`, `Plugin.getPlugin`, `Plugin.list` (plugin API, section 9). */
 export function installOtherPlugins(context: PluginContext, points: PluginPoints): void {
-  const { runtime, peers, foreignCallers } = context
+  const { peers, foreignCallers } = context
   const { Plugin: pluginClass } = context.tables
 
   function* find(foreignCaller: ForeignCaller, name: string, id: LuaValue): Steps<LuaValue> {
@@ -18,32 +17,22 @@ export function installOtherPlugins(context: PluginContext, points: PluginPoints
   }
 
   context.implement('Plugin.get', () =>
-    foreignCallers.methodOfSteps('Plugin.get', function* (foreignCaller, first, second) {
+    foreignCallers.method('Plugin.get', function* (foreignCaller, first, second) {
       // `plugin:get(id)` is the look-up of a sensor; `Plugin:get(id)` and `Plugin.get(id)` that of a plugin.
       if (first === pluginClass) return yield* find(foreignCaller, 'Plugin.get', second)
       return isTable(first) ? points.find(second) : yield* find(foreignCaller, 'Plugin.get', first)
     }),
   )
   context.implement('Plugin.getPlugin', () =>
-    foreignCallers.methodOfSteps('Plugin.getPlugin', (foreignCaller, first, second) =>
+    foreignCallers.method('Plugin.getPlugin', (foreignCaller, first, second) =>
       find(foreignCaller, 'Plugin.getPlugin', isTable(first) ? second : first),
     ),
   )
   context.implement('Plugin.list', () =>
-    foreignCallers.methodOfSteps('Plugin.list', function* (foreignCaller) {
+    foreignCallers.method('Plugin.list', function* (foreignCaller) {
       if (foreignCaller !== undefined) throw new Error('call your own Plugin.list')
-      const list: LuaTable = runtime.newTable()
-      for (const [index, plugin] of (yield* context.ask({ kind: 'listPlugins' })).entries()) {
-        const line = runtime.newTable()
-        line.set('id', toBytes(plugin.id))
-        line.set('shortId', toBytes(plugin.shortId))
-        line.set('name', toBytes(plugin.name))
-        line.set('version', toBytes(plugin.version))
-        if (plugin.description !== null) line.set('description', toBytes(plugin.description))
-        line.set('enabled', plugin.enabled)
-        list.set(index + 1, line)
-      }
-      return list
+      const plugins = yield* context.ask({ kind: 'listPlugins' })
+      return context.fromJson(plugins.map((plugin) => ({ ...plugin })))
     }),
   )
 }

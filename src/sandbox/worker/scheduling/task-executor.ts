@@ -1,5 +1,5 @@
-import type { Activation, LuaRuntime } from '../lua/lua-value.ts'
-import type { LuaCall, Step, Steps, Wait, Waiting } from '../lua/steps.ts'
+import type { Activation, LuaRuntime, LuaValue } from '../lua/lua-value.ts'
+import { advanceWith, type LuaCall, type Step, type Steps, type Wait, type Waiting } from '../lua/steps.ts'
 import type { Runner, RunQueue } from './run-queue.ts'
 import { addWait, hurry, openAccount, type TimeAccount, type TimeBudget } from '../budgets/time-budget.ts'
 
@@ -122,8 +122,14 @@ export function createTaskExecutor(
       task.call = { activation: runtime.activate(callee, ...args), account }
       return
     }
-    conclude(task, () => budget.run(account, () => runtime.call(callee, ...args)))
-    settings.left(account)
+    const call = (): LuaValue[] => {
+      try {
+        return budget.run(account, () => runtime.call(callee, ...args))
+      } finally {
+        settings.left(account)
+      }
+    }
+    task.advance = () => advanceWith(task.steps, call)
   }
 
   /** A slice of the call that is under way; false when it was set aside. */
@@ -148,29 +154,14 @@ export function createTaskExecutor(
     return true
   }
 
-  /** Has the steps go on with what `produce` gives, or throws. */
-  function conclude(task: Task, produce: () => unknown): void {
-    let produced: unknown
-    try {
-      produced = produce()
-    } catch (error) {
-      task.advance = () => task.steps.throw(error)
-      return
-    }
-    task.advance = () => task.steps.next(produced)
-  }
-
   /** Waits between two calls; false when it goes on later. */
   function wait(task: Task, wanted: Wait): boolean {
     if (!task.preemptive) {
-      conclude(task, wanted.now)
+      task.advance = () => advanceWith(task.steps, wanted.now)
       return true
     }
     const begun = wanted.begin()
-    task.advance = () => {
-      conclude(task, begun.take)
-      return task.advance()
-    }
+    task.advance = () => advanceWith(task.steps, begun.take)
     if (begun.settled) return true
     suspend(task, begun, undefined)
     return false

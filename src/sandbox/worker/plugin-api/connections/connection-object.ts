@@ -11,8 +11,9 @@ import {
   unsentLimit,
 } from '../../../../schema/outside/connection-limits.ts'
 import type { Frame } from '../../../../schema/worker/message-frames.ts'
-import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
-import type { CallerAwareFunction, CallerAwareSteps, ForeignCaller } from '../../limits/foreign-callers.ts'
+import { isSteps, type LuaFunction, type LuaTable, type LuaValue, type Results } from '../../lua/lua-value.ts'
+import type { Steps } from '../../lua/steps.ts'
+import type { CallerAwareFunction, ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { optionalFunction, withoutSelf } from '../../lua/arguments.ts'
 import { toBytes, toUnicode } from '../../lua/text/bytes.ts'
@@ -32,7 +33,6 @@ export interface ConnectionObject {
   addHandler(name: string, first?: LuaFunction): void
   /** What answers nothing answers the object. */
   addMethod(name: string, implementation: CallerAwareFunction): void
-  addMethodOfSteps(name: string, implementation: CallerAwareSteps): void
   tell(handler: string, ...args: LuaValue[]): void
   /** Answers why it is not sent, as Lua gets it; undefined: it is. `name`: of the frame; else the present session. */
   send(
@@ -206,6 +206,10 @@ export function createConnectionObject(
     })
   }
 
+  function* orObject(steps: Steps<Results>): Steps<Results> {
+    return (yield* steps) ?? table
+  }
+
   const object: ConnectionObject = {
     table,
     get isOpen() {
@@ -213,8 +217,8 @@ export function createConnectionObject(
     },
     addMethod(name, implementation) {
       const call: CallerAwareFunction = (caller, ...args) => {
-        const result = implementation(caller, ...withoutSelf(table, args))
-        return result === undefined ? table : result
+        const answer = implementation(caller, ...withoutSelf(table, args))
+        return isSteps(answer) ? orObject(answer) : (answer ?? table)
       }
       table.set(name, context.foreignCallers.method(`${method}:${name}`, call))
     },
@@ -227,13 +231,6 @@ export function createConnectionObject(
       })
     },
     tell: handlers.tell,
-    addMethodOfSteps(name, implementation) {
-      const call: CallerAwareSteps = function* (caller, ...args) {
-        const result = yield* implementation(caller, ...withoutSelf(table, args))
-        return result === undefined ? table : result
-      }
-      table.set(name, context.foreignCallers.methodOfSteps(`${method}:${name}`, call))
-    },
     send(kind, payload, caller, name = String(session)) {
       if (closed || (session === 0 && plan.early !== true)) return refused('not connected')
       const bytes = payload.byteLength + messageOverhead

@@ -66,7 +66,7 @@ export function installUdp(context: PluginContext, connections: ConnectionObject
     })
     for (const handler of ['onMessage', 'onClose']) socket.addHandler(handler)
     socket.addMethod('port', () => [socket.isOpen ? port : undefined])
-    socket.addMethodOfSteps('send', function* (caller, host, to, data) {
+    socket.addMethod('send', function* (caller, host, to, data) {
       const peer = {
         host: readHost(textArgument('send', 1, host)),
         port: readPort(numberArgument('send', 2, to)),

@@ -102,7 +102,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
     if (yield* object.has('setAvailable')) return
     table.set(
       'setAvailable',
-      runtime.wrapSteps('setAvailable', function* (...args) {
+      runtime.wrap('setAvailable', function* (...args) {
         const available = args.find((argument) => argument !== table)
         if (!isFlag(available))
           log.warnOnce('setAvailable', () => `setAvailable: the value ${optionComplaint('flag', available)}`)
@@ -155,7 +155,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   }
 
   context.implement('expose', () =>
-    runtime.wrapSteps('expose', function* (object, type, options) {
+    runtime.wrap('expose', function* (object, type, options) {
       if (object === undefined) {
         log.write('warn', `expose: there is no object to expose`)
         return undefined

@@ -180,7 +180,7 @@ export class LiveExposure {
     const { context, id, object } = this.#settings
     if (!(yield* object.has('onChange'))) return
     const changed = (args: readonly LuaValue[]): Steps<void> => this.#changed(args)
-    const listener = context.runtime.wrapSteps('exposed.onChange', function* (...args) {
+    const listener = context.runtime.wrap('exposed.onChange', function* (...args) {
       yield* changed(args)
       return undefined
     })

@@ -80,7 +80,7 @@ export function installHttpHandlers(context: PluginContext): PluginHttpHandlers 
     return handlers.unsubscribe(handler)
   })
 
-  context.addCallerAwareMethodOfSteps('hookUrl', function* (foreignCaller, path) {
+  context.addCallerAwareMethod('hookUrl', function* (foreignCaller, path) {
     refuseOthers(foreignCaller)
     const asked = declarationOf(pathArgument('hookUrl', path), undefined)
     const known = handlers.find(numbers.get(asked.path) ?? 0)?.hook

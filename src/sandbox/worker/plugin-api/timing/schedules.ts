@@ -64,7 +64,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     return problem === undefined ? id : [undefined, toBytes(`${what}: ${problem}`)]
   }
 
-  context.addCallerAwareMethodOfSteps('at', (foreignCaller, ...given) =>
+  context.addCallerAwareMethod('at', (foreignCaller, ...given) =>
     add(foreignCaller, 'at', given, () => ({
       ...daysOf(given[2]),
       ...numberOption(given[2], 'latitude'),
@@ -72,7 +72,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     })),
   )
 
-  context.addCallerAwareMethodOfSteps('cron', (foreignCaller, ...given) =>
+  context.addCallerAwareMethod('cron', (foreignCaller, ...given) =>
     add(foreignCaller, 'cron', given, () => ({})),
   )
 

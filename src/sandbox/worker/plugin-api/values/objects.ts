@@ -115,7 +115,7 @@ export function installObjects(context: PluginContext): void {
     return true
   })
 
-  context.addCallerAwareMethodOfSteps('getObject', function* (foreignCaller, path) {
+  context.addCallerAwareMethod('getObject', function* (foreignCaller, path) {
     const name = textArgument('getObject', 1, path)
     const prefix = ownPrefixes.find((start) => name.startsWith(start))
     const own =

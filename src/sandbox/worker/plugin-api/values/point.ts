@@ -2,12 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
-import type {
-  CallerAwareFunction,
-  CallerAwareSteps,
-  ForeignCaller,
-  Makers,
-} from '../../limits/foreign-callers.ts'
+import type { CallerAwareFunction, ForeignCaller, Makers } from '../../limits/foreign-callers.ts'
 import { type WaitingAccounts, WaitedTooLong } from '../../peers/waiting-accounts.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, optionalText, withoutSelf } from '../../lua/arguments.ts'
@@ -146,14 +141,12 @@ export class Point {
     const { id, setter } = this.#settings
     const field = (name: string, implementation: CallerAwareFunction): void =>
       table.set(name, foreignCallers.method(`${kind}:${name}`, implementation))
-    const fieldOfSteps = (name: string, implementation: CallerAwareSteps): void =>
-      table.set(name, foreignCallers.methodOfSteps(`${kind}:${name}`, implementation))
     const notify = (): Steps<undefined> => this.read()
     table.set('_id', toBytes(id))
     table.set('_type', toBytes(kind))
-    fieldOfSteps('get', (_foreignCaller, ...args) => this.#readGetter(withoutSelf(this.table, args)[0]))
-    fieldOfSteps('_notify', notify)
-    fieldOfSteps('notify', notify)
+    field('get', (_foreignCaller, ...args) => this.#readGetter(withoutSelf(this.table, args)[0]))
+    field('_notify', notify)
+    field('notify', notify)
     field('onChange', (foreignCaller, ...args) =>
       this.#listen(foreignCaller, withoutSelf(this.table, args)[0]),
     )
@@ -161,9 +154,9 @@ export class Point {
       const [event, callback] = withoutSelf(this.table, args)
       return optionalText(event) === 'OnChange' ? this.#listen(foreignCaller, callback) : undefined
     })
-    fieldOfSteps('emit', (foreignCaller, ...args) => this.#emit(foreignCaller, withoutSelf(this.table, args)))
+    field('emit', (foreignCaller, ...args) => this.#emit(foreignCaller, withoutSelf(this.table, args)))
     if (setter !== undefined)
-      fieldOfSteps('set', (_foreignCaller, ...args) => this.#setFeature(withoutSelf(this.table, args)))
+      field('set', (_foreignCaller, ...args) => this.#setFeature(withoutSelf(this.table, args)))
   }
 
   /** `set(feature, value)`: the setter has the value first in either case, and the feature after it. */

@@ -2,7 +2,7 @@ import { serializedJson } from '../../../../base/text/serialized-json.ts'
 import { partPattern } from '../../../../base/text/part-pattern.ts'
 import type { Watch } from '../../../../schema/outside/trigger.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
-import type { CallerAwareSteps } from '../../limits/foreign-callers.ts'
+import type { CallerAwareFunction } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, option, optionalNumber, textArgument, typeName } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
@@ -42,7 +42,7 @@ export function installWatches(context: PluginContext): PluginWatches {
     removed: (watch) => context.send({ kind: 'unwatch', watch }),
   })
 
-  function method(name: string, of: Watch['of']): CallerAwareSteps {
+  function method(name: string, of: Watch['of']): CallerAwareFunction {
     return function* (foreignCaller, pattern, callback, options) {
       const text = fullPattern(of, textArgument(name, 1, pattern))
       const run = functionArgument(name, 2, callback)
@@ -62,8 +62,8 @@ export function installWatches(context: PluginContext): PluginWatches {
     }
   }
 
-  context.addCallerAwareMethodOfSteps('onObject', method('onObject', 'object'))
-  context.addCallerAwareMethodOfSteps('onSensor', method('onSensor', 'point'))
+  context.addCallerAwareMethod('onObject', method('onObject', 'object'))
+  context.addCallerAwareMethod('onSensor', method('onSensor', 'point'))
 
   return {
     deliver(number, path, change) {
