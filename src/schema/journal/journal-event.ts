@@ -212,23 +212,24 @@ export type HostFact = {
 export type Fact = PluginFact | HostFact
 
 /** What the journal adds to a fact. Times are ISO 8601 in UTC. */
-interface Envelope {
+export const envelope = {
   /** 1 for the first event of the journal, without gaps. */
-  seq: number
+  seq: Type.Integer({ minimum: 1 }),
   /** A UUID. */
-  id: string
-  at: string
-  by: Origin
+  id: Type.String(),
+  at: Type.String(),
+  by: Origin,
   /** How many events this plugin has had that changed it, this one included; 0 for host events. */
-  revision: number
+  revision: Type.Integer({ minimum: 0 }),
   /** State of the plugin (or the host) after this event. */
-  state: string
+  state: Type.String(),
   /** `Idempotency-Key` of the request that caused it. */
-  requestKey?: string
+  requestKey: Type.Optional(Type.String()),
   /** Of a plugin of a fleet: the host that wrote it, and the epoch under which that held the plugin. */
-  host?: string
-  epoch?: number
+  host: Type.Optional(Type.String()),
+  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
 }
+type Envelope = Static<TObject<typeof envelope>>
 
 export type JournalEvent = Fact & Envelope
 /** As callers see it; null: no fleet, or of no plugin. */

@@ -1,22 +1,9 @@
 import Type, { type TSchema } from 'typebox'
-import { hostFacts, type JournalEvent, Origin, pluginFacts } from './journal-event.ts'
+import { envelope, hostFacts, type JournalEvent, pluginFacts } from './journal-event.ts'
 import { FullId } from '../names/identifier-schema.ts'
 import { createParser, type Parsed, type Parser } from '../parsing/parser.ts'
 
 /** Checks what was read from the journal: a checksum says that a line is whole, not that it makes sense. */
-
-const envelope = {
-  version: Type.Integer(),
-  seq: Type.Integer({ minimum: 1 }),
-  id: Type.String(),
-  at: Type.String(),
-  by: Origin,
-  revision: Type.Integer({ minimum: 0 }),
-  state: Type.String(),
-  requestKey: Type.Optional(Type.String()),
-  host: Type.Optional(Type.String()),
-  epoch: Type.Optional(Type.Integer({ minimum: 1 })),
-}
 
 const parsers = new Map<string, Parser<unknown>>()
 for (const [plugin, facts] of [
@@ -24,7 +11,8 @@ for (const [plugin, facts] of [
   [Type.Null(), hostFacts],
 ] as const) {
   for (const [type, data] of Object.entries<TSchema>(facts)) {
-    parsers.set(type, createParser(Type.Object({ ...envelope, type: Type.Literal(type), plugin, data })))
+    const event = { version: Type.Integer(), ...envelope, type: Type.Literal(type), plugin, data }
+    parsers.set(type, createParser(Type.Object(event)))
   }
 }
 
