@@ -17,9 +17,7 @@ import type { LoadSource } from '../schema/worker/worker-protocol.ts'
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
 
 /** All that a plugin needs to run. */
-export interface IsolateSource extends Omit<LoadSource, 'keyValues'> {
-  /** The plugin's key-value store as it is on disk. */
-  keyValues: Record<string, KeyValueEntry>
+export interface IsolateSource extends LoadSource {
   /** What the host's owner has set for it; the rest is as for every plugin. */
   limits?: ChosenLimits
 }

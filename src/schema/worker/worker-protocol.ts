@@ -102,6 +102,7 @@ export interface LoadSource {
   config: Config
   /** Secret values that no log line may show. */
   secrets: string[]
+  /** The plugin's key-value store as it is on disk. */
   keyValues: Record<string, KeyValue>
   /** What the manifest declares of controls: type and range, for typed setters. */
   controls: { id: string; type?: string | undefined; range?: string | undefined }[]
