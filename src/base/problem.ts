@@ -94,6 +94,25 @@ export class Problem extends Error {
   }
 }
 
+/** A problem as one host tells another. */
+export interface SentProblem {
+  code: string
+  message: string
+  errors?: ProblemDetail[] | undefined
+}
+
+export function sentProblem(error: unknown): SentProblem {
+  const { code, message, errors } =
+    error instanceof Problem ? error : new Problem('internal', messageOf(error))
+  return { code, message, errors: errors && [...errors] }
+}
+
+/** A newer host may know more codes. */
+export function receivedProblem({ code, message, errors }: SentProblem): Problem {
+  const known = code in problemTable ? (code as ProblemCode) : 'internal'
+  return new Problem(known, message, errors === undefined ? {} : { errors })
+}
+
 /** RFC 9457 problem details, as HTTP and MQTT answer them. */
 export interface ProblemDocument {
   type: string

@@ -1,13 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
-import { messageOf, Problem, type ProblemCode, problemTable } from '../../base/problem.ts'
-import {
-  type Asking,
-  type KnownRefusal,
-  type KnownRequest,
-  knownElsewhere,
-  type SharedRequests,
-} from './shared-requests.ts'
+import { Problem, receivedProblem, sentProblem } from '../../base/problem.ts'
+import { type Asking, type KnownRequest, knownElsewhere, type SharedRequests } from './shared-requests.ts'
 
 /** How many answers are remembered; the least recently used go first. */
 const rememberedAnswers = 1_000
@@ -125,9 +119,7 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
     try {
       return { known: 'answered', answer: shared?.write(await entry.answer) }
     } catch (error) {
-      const { code, message, errors } =
-        error instanceof Problem ? error : new Problem('internal', messageOf(error))
-      return { known: 'refused', problem: { code, message, errors: errors && [...errors] } }
+      return { known: 'refused', problem: sentProblem(error) }
     }
   }
   shared?.requests.serve((from, { key, fingerprint }, waits) => known(from, key, fingerprint, waits))
@@ -139,7 +131,7 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
     const found = await knownElsewhere(shared.requests, { key, fingerprint }, entry)
     entry.isAsking = false
     if (found.known === 'answered') return found.answer as T
-    if (found.known === 'refused') throw refusalOf(found.problem)
+    if (found.known === 'refused') throw receivedProblem(found.problem)
     if (found.known !== 'other') return act()
     // What is remembered of the key is the other request.
     if (answers.get(key) === entry) forget(key)
@@ -174,12 +166,6 @@ function usedForAnother(): Problem {
     'body_invalid',
     'This Idempotency-Key was used for another request: use a new key for each new command.',
   )
-}
-
-/** A newer host may know more codes. */
-function refusalOf({ code, message, errors }: KnownRefusal): Problem {
-  const known = code in problemTable ? (code as ProblemCode) : 'internal'
-  return new Problem(known, message, errors === undefined ? {} : { errors })
 }
 
 function hash(text: string): string {

@@ -1,3 +1,5 @@
+import type { SentProblem } from '../../base/problem.ts'
+
 /**
  * Hosts of a fleet ask each other about a request before one of them acts on it, so that the same one acts once, at whichever
  * hosts it arrives. Nobody keeps a list for all: each host tells of what it has answered, or is at work on.
@@ -16,13 +18,7 @@ export interface RepeatedRequest {
 export type KnownRequest =
   | { known: 'no' | 'other' | 'underWay' }
   | { known: 'answered'; answer: unknown }
-  | { known: 'refused'; problem: KnownRefusal }
-
-export interface KnownRefusal {
-  code: string
-  message: string
-  errors?: { path: string; message: string }[] | undefined
-}
+  | { known: 'refused'; problem: SentProblem }
 
 export interface SharedRequests {
   /** Name of this host. */

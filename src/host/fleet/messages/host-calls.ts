@@ -4,7 +4,7 @@ import { every } from '../../../base/time/every.ts'
 import { type KeyRing, SecretKeyError } from '../../../base/keys/key-ring.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import { createWarner } from '../../../base/log/warning.ts'
-import { messageOf, Problem, type ProblemCode, problemTable } from '../../../base/problem.ts'
+import { messageOf, Problem, receivedProblem, type SentProblem, sentProblem } from '../../../base/problem.ts'
 import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import { isConnected } from '../../../fleet/store/keep-nothing.ts'
 import { createAnswerCache } from './answer-cache.ts'
@@ -74,7 +74,7 @@ interface Reminder {
 interface Reply {
   id: string
   value?: unknown
-  problem?: { code: string; message: string; errors?: { path: string; message: string }[] }
+  problem?: SentProblem
 }
 
 export function createHostCalls(settings: HostCallsSettings): HostCalls {
@@ -158,10 +158,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     } catch (error) {
       if (!(error instanceof Problem))
         logger.error('A question of another host failed', { method, error: messageOf(error) })
-      answered = {
-        id,
-        problem: saidOf(error instanceof Problem ? error : new Problem('internal', messageOf(error))),
-      }
+      answered = { id, problem: sentProblem(error) }
     }
     const text = JSON.stringify(answered)
     answerCache.set(id, text)
@@ -173,7 +170,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
     if (found === undefined) return
     if (found !== 'lost') sendText(reply, found.text)
     // The question was lost, or it is long ago.
-    else send(reply, { id, problem: saidOf(unknown(host)) })
+    else send(reply, { id, problem: sentProblem(unknown(host)) })
   }
 
   function absent(id: string): void {
@@ -237,7 +234,7 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
         waiting.set(id, ({ value, problem }) =>
           end(() => {
             if (problem === undefined) resolve(value)
-            else reject(problemOf(problem))
+            else reject(receivedProblem(problem))
           }),
         )
         sendWhatIsDue()
@@ -251,14 +248,4 @@ export function createHostCalls(settings: HostCallsSettings): HostCalls {
       pieces.clear()
     },
   }
-}
-
-function saidOf({ code, message, errors }: Problem): NonNullable<Reply['problem']> {
-  return { code, message, ...(errors === undefined ? {} : { errors: [...errors] }) }
-}
-
-/** A newer host may know more codes. */
-function problemOf({ code, message, errors }: NonNullable<Reply['problem']>): Problem {
-  const known = code in problemTable ? (code as ProblemCode) : 'internal'
-  return new Problem(known, message, errors === undefined ? {} : { errors })
 }
