@@ -2,7 +2,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { KeyedMutex } from '../base/mutex.ts'
 import { Problem } from '../base/problem.ts'
-import { isInstalled, pluginIn, type PluginSnapshot, stateOf } from '../journal/fold/evolve.ts'
+import { installedIn, pluginIn, type PluginSnapshot } from '../journal/fold/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import type {
   InstalledFiles,
@@ -72,12 +72,10 @@ export function installedVersion(context: LifecycleContext, id: string): string 
 
 /** Installed plugins with what they need, by what is known of their manifests. */
 export function installedPlugins({ journal, manifests }: LifecycleContext): DependentPlugin[] {
-  return [...journal.state.plugins.values()]
-    .filter((snapshot) => isInstalled(stateOf(snapshot)))
-    .map(({ context: { id, version } }) => {
-      const manifest = manifests.get(id)
-      return { id, version: manifest?.version ?? version ?? '0.0.0', dependencies: manifest?.dependencies }
-    })
+  return installedIn(journal.state).map(({ context: { id, version } }) => {
+    const manifest = manifests.get(id)
+    return { id, version: manifest?.version ?? version ?? '0.0.0', dependencies: manifest?.dependencies }
+  })
 }
 
 export function configuredRepositories({ journal }: LifecycleContext): RepositorySettings[] {

@@ -25,7 +25,7 @@ export type Command =
   | { type: 'uninstall'; purged: string[]; formerSecrets?: string[] }
 
 export function requireInstalled(snapshot: PluginSnapshot): void {
-  if (!isInstalled(stateOf(snapshot))) {
+  if (!isInstalled(snapshot)) {
     throw new Problem('plugin_not_installed', `${snapshot.context.id} is not installed; install it first.`)
   }
 }
@@ -66,7 +66,7 @@ export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[]
   const { id, enabled } = snapshot.context
   const state = stateOf(snapshot)
   if (command.type === 'install') {
-    if (isInstalled(state)) {
+    if (isInstalled(snapshot)) {
       throw new Problem('already_installed', `${id} is installed; to get another version, update it.`)
     }
     if (state === 'installing') {

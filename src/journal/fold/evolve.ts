@@ -47,8 +47,12 @@ const statesWithFiles: ReadonlySet<PluginState> = new Set([
 ])
 
 /** Whether the plugin is there for callers: installed, whatever else it is doing. */
-export function isInstalled(state: PluginState): boolean {
-  return statesWithFiles.has(state)
+export function isInstalled({ value }: Pick<PluginSnapshot, 'value'>): boolean {
+  return statesWithFiles.has(value)
+}
+
+export function installedIn({ plugins }: Pick<HostState, 'plugins'>): PluginSnapshot[] {
+  return [...plugins.values()].filter(isInstalled)
 }
 
 /** The next snapshot, or undefined when the machine does not take this fact now. */

@@ -14,7 +14,7 @@ import {
 import { jsonDepthLimit, parseJsonText } from '../../schema/parsing/json-text.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import { doubtfulEdits } from './doubtful-edits.ts'
-import { type HostState, isInstalled, stateOf } from '../fold/evolve.ts'
+import { type HostState, installedIn } from '../fold/evolve.ts'
 import { changeHostFile, noVault, type Vault } from '../vault.ts'
 
 /** `.host.json`: the fold as a person reads it, and what a person changed in it while the host was stopped. */
@@ -26,21 +26,19 @@ export const snapshotFileName = '.host.json'
  * is the id of the last event.
  */
 export function snapshotOf(state: HostState, kept: HostFile = {}, event?: string): HostFile {
-  const installed = [...state.plugins.values()]
-    .filter((plugin) => isInstalled(stateOf(plugin)))
-    .map(({ context, value }) => ({
-      id: context.id,
-      version: context.version,
-      repository: context.repository,
-      enabled: context.enabled,
-      config: context.config,
-      ...(Object.keys(context.limits).length > 0 ? { limits: context.limits } : {}),
-      state: value,
-      revision: context.revision,
-      installedAt: context.installedAt ?? '',
-      updatedAt: context.updatedAt ?? '',
-      integrity: context.integrity,
-    }))
+  const installed = installedIn(state).map(({ context, value }) => ({
+    id: context.id,
+    version: context.version,
+    repository: context.repository,
+    enabled: context.enabled,
+    config: context.config,
+    ...(Object.keys(context.limits).length > 0 ? { limits: context.limits } : {}),
+    state: value,
+    revision: context.revision,
+    installedAt: context.installedAt ?? '',
+    updatedAt: context.updatedAt ?? '',
+    integrity: context.integrity,
+  }))
   const { id, repositories } = state.host.context
   return {
     ...kept,

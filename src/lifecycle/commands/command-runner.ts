@@ -65,7 +65,7 @@ export function createCommandRunner(
 
   /** A plugin that is installed is changed by the host that has it, and by no other. */
   function requireOwnership(id: string): void {
-    if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || context.ownership.owns(id)) return
+    if (!isInstalled(snapshotOfPlugin(context, id)) || context.ownership.owns(id)) return
     throw new ElsewhereError(id)
   }
 

@@ -87,7 +87,7 @@ export function createPluginCommands(
       }
       // Nobody waits for a load to switch the plugin off. One that is not there is being installed, perhaps.
       const present = snapshotOfPlugin(context, id)
-      const switchesOff = isInstalled(stateOf(present)) && !(enabled ?? !present.context.enabled)
+      const switchesOff = isInstalled(present) && !(enabled ?? !present.context.enabled)
       return change(by, id, task, switchesOff ? 'toggle' : undefined)
     },
     async configure(id, config, by) {

@@ -1,4 +1,4 @@
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { placementText } from '../../schema/plugin/fleet-host.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -12,7 +12,7 @@ export function dependenciesApart(context: LifecycleContext, id: string): string
   const { journal, manifests, ownership } = context
   return requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies }).filter((other) => {
     const snapshot = journal.live.plugins.get(other)
-    if (snapshot === undefined || !isInstalled(stateOf(snapshot)) || !snapshot.context.enabled) return false
+    if (snapshot === undefined || !isInstalled(snapshot) || !snapshot.context.enabled) return false
     return !ownership.owns(other)
   })
 }

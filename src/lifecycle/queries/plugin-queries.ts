@@ -1,7 +1,7 @@
 import { quoted } from '../../base/text/cut-text.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireInstalled } from '../../journal/fold/decide.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { installedIn, isInstalled } from '../../journal/fold/evolve.ts'
 import { allFields } from '../../schema/manifest/field.ts'
 import { identifierOf, parseFullId } from '../../schema/names/identifier.ts'
 import type { Plugin } from '../../schema/plugin/plugin.ts'
@@ -39,13 +39,14 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
   let installed: { seq: number; ids: readonly string[] } | undefined
 
   function installedIds(): readonly string[] {
-    const { seq, plugins } = journal.state
+    const { seq } = journal.state
     if (installed?.seq !== seq) {
-      const ids = [...plugins.values()]
-        .filter((snapshot) => isInstalled(stateOf(snapshot)))
-        .map((snapshot) => snapshot.context.id)
-        .sort()
-      installed = { seq, ids }
+      installed = {
+        seq,
+        ids: installedIn(journal.state)
+          .map(({ context }) => context.id)
+          .sort(),
+      }
     }
     return installed.ids
   }
@@ -85,7 +86,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     get,
     status(id) {
       const snapshot = snapshotOfPlugin(context, id)
-      return isInstalled(stateOf(snapshot))
+      return isInstalled(snapshot)
         ? statusView(snapshot, manifests.get(id), ownership.whereabouts(id))
         : undefined
     },

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
-import { initialState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { initialState, isInstalled } from '../../journal/fold/evolve.ts'
 import { type HandEdit, handEdits, snapshotOf } from '../../journal/snapshot/snapshot.ts'
 import type { RepositorySettings } from '../../repository/repository.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
@@ -86,7 +86,7 @@ async function factsOfEdit(context: LifecycleContext, edit: HandEdit): Promise<F
       if (repositoryNamed(edit.name) === undefined) return []
       return [{ type: 'RepositoryRemoved', plugin: null, data: { name: edit.name } }]
     case 'pluginRemoved':
-      if (!isInstalled(stateOf(snapshotOfPlugin(context, edit.id)))) return []
+      if (!isInstalled(snapshotOfPlugin(context, edit.id))) return []
       return [{ type: 'PluginUninstalled', plugin: edit.id, data: { purged: [] } }]
     case 'configured':
       return factsOfConfig(context, edit.id, edit.config)
@@ -129,7 +129,7 @@ async function factsOfAddedPlugin(
   const { id, config = {}, limits = {}, enabled = false } = entry
   const repository = entry.repository ?? null
   const facts: Fact[] = []
-  if (isInstalled(stateOf(snapshotOfPlugin(context, id)))) {
+  if (isInstalled(snapshotOfPlugin(context, id))) {
     if (Object.keys(config).length > 0) facts.push(...factsOfConfig(context, id, config))
   } else {
     // Files that are there count as installed; others are fetched when the plugin is loaded.

@@ -77,7 +77,7 @@ export function createHandover(
 
   async function takeOne(id: string, move: Move): Promise<void> {
     try {
-      if (!ownership.owns(id) || !isInstalled(stateOf(snapshotOfPlugin(context, id)))) return
+      if (!ownership.owns(id) || !isInstalled(snapshotOfPlugin(context, id))) return
       // It may have been cut a moment ago.
       await effects.unload(id, { staysShown: true })
       await recordMove(id, move)
@@ -175,7 +175,7 @@ export function createHandover(
     async removed(id, purged) {
       try {
         await mutex.run(id, async () => {
-          if (isInstalled(stateOf(snapshotOfPlugin(context, id)))) return
+          if (isInstalled(snapshotOfPlugin(context, id))) return
           await retained.clear(id)
           if (purged.includes('files')) await directory.remove(identifierOf(id))
           manifests.forget(id)
@@ -188,7 +188,7 @@ export function createHandover(
     async mirror(id) {
       try {
         await mutex.run(id, async () => {
-          if (!isInstalled(stateOf(snapshotOfPlugin(context, id))) || effects.isLoaded(id)) return
+          if (!isInstalled(snapshotOfPlugin(context, id)) || effects.isLoaded(id)) return
           if (!ownership.owns(id) || (await hasOtherFiles(id))) await mirrorFiles(context, id)
         })
         unfetched.delete(id)

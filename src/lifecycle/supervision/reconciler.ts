@@ -79,7 +79,7 @@ export function createReconciler(
   }
 
   const hasOtherFiles = (id: string): boolean =>
-    unmatched.has(id) && isInstalled(stateOf(snapshotOfPlugin(context, id)))
+    unmatched.has(id) && isInstalled(snapshotOfPlugin(context, id))
 
   function schedule(id: string, delay: number): void {
     if (!stopped && !waiting.has(id)) waiting.set(id, delay, () => void attempt(id, delay))
@@ -130,7 +130,7 @@ export function createReconciler(
     return true
   }
 
-  const isGone = (id: string): boolean => !isInstalled(stateOf(snapshotOfPlugin(context, id)))
+  const isGone = (id: string): boolean => !isInstalled(snapshotOfPlugin(context, id))
 
   /** With what an uninstallation was to remove; by itself only the next start removes that. */
   async function finishAll(id: string): Promise<void> {

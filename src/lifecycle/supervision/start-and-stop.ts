@@ -1,5 +1,5 @@
 import type { Bus } from '../../bus/bus.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import type { Sandbox } from '../../sandbox/isolate.ts'
@@ -66,7 +66,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
   async function clearRetainedOfRemoved(): Promise<void> {
     const tasks = retained.plugins().map((id) =>
       mutex.run(id, async () => {
-        if (!isInstalled(stateOf(snapshotOfPlugin(context, id)))) await retained.clear(id)
+        if (!isInstalled(snapshotOfPlugin(context, id))) await retained.clear(id)
       }),
     )
     await Promise.all(tasks)

@@ -1,9 +1,8 @@
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { ScheduledCall } from '../../base/time/clock.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { installedIn, isInstalled, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
-import type { PluginState } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
 import type { Loader } from '../loading/loader.ts'
@@ -26,7 +25,9 @@ export async function recoverPlugins(
   const replaced = await directory.replaced()
   const isPurging = await purges.left()
   const slot = createSemaphore(pluginsAtOnce)
-  const recover = async (id: string, before: PluginState): Promise<void> => {
+  const recover = async (found: PluginSnapshot): Promise<void> => {
+    const { id } = found.context
+    const before = stateOf(found)
     if (ownership.owns(id)) {
       await loader.settle(id)
       if (before === 'running' || before === 'loading' || before === 'unloading') {
@@ -37,15 +38,15 @@ export async function recoverPlugins(
     if (before === 'uninstalled' && (isPurging(id) || sharedFiles !== undefined))
       await repeatPurge(context, installer, id)
     else if (isPurging(id)) await purges.end(id)
-    if (isInstalled(before)) await tryToMatchFiles(context, id)
+    if (isInstalled(found)) await tryToMatchFiles(context, id)
     // A crash may have come between a replacement and the removal of what it made superfluous.
     const identifier = identifierOf(id)
     if (replaced.has(directoryName(identifier)))
       await directory.prune(identifier, snapshotOfPlugin(context, id).context.kept)
   }
-  const plugins = [...journal.state.plugins].map(([id, snapshot]) => ({ id, before: stateOf(snapshot) }))
+  const plugins = [...journal.state.plugins.values()]
   // All of them to their end: what is done once more afterwards is not to meet one that is still under way.
-  const outcomes = await Promise.allSettled(plugins.map(({ id, before }) => slot(() => recover(id, before))))
+  const outcomes = await Promise.allSettled(plugins.map((found) => slot(() => recover(found))))
   const failed = outcomes.find((outcome) => outcome.status === 'rejected')
   if (failed !== undefined) throw failed.reason
 }
@@ -85,7 +86,7 @@ export async function loadEnabledPlugins(
       const snapshot = snapshotOfPlugin(context, id)
       const state = stateOf(snapshot)
       // Somebody may have disabled, loaded or removed it in the meantime.
-      if (loads.stopped || !snapshot.context.enabled || !isInstalled(state) || state === 'running') return
+      if (loads.stopped || !snapshot.context.enabled || !isInstalled(snapshot) || state === 'running') return
       await loadAutomatically(context, { loader, installer }, id, reason, by)
     } catch (error) {
       logger.error('A plugin could not be started', { plugin: id, error })
@@ -131,8 +132,8 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
 
 /** Full ids of those that this host is to load. */
 export function enabledPlugins({ journal, ownership }: LifecycleContext): string[] {
-  return [...journal.state.plugins.values()]
-    .filter((snapshot) => isInstalled(stateOf(snapshot)) && snapshot.context.enabled)
-    .map((snapshot) => snapshot.context.id)
+  return installedIn(journal.state)
+    .filter(({ context }) => context.enabled)
+    .map(({ context }) => context.id)
     .filter((id) => ownership.owns(id))
 }

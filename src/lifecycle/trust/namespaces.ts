@@ -1,6 +1,6 @@
 import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
-import { type HostState, isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { type HostState, installedIn } from '../../journal/fold/evolve.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { RepositoryCatalog, RepositorySettings } from '../../repository/repository.ts'
@@ -40,8 +40,8 @@ function namespaceHolder(
   const { repositories, namespaces } = host.context
   const first = noticed ?? (Object.hasOwn(namespaces, namespace) ? namespaces[namespace] : undefined)
   if (first !== undefined && repositories.some(({ name }) => name === first)) return first
-  const origins = [...plugins.values()]
-    .filter((plugin) => plugin.context.id.startsWith(`@${namespace}/`) && isInstalled(stateOf(plugin)))
+  const origins = installedIn({ plugins })
+    .filter(({ context }) => context.id.startsWith(`@${namespace}/`))
     .map(({ context: { repository, installedAt } }) => ({ repository, at: installedAt ?? '' }))
     .filter((origin): origin is { repository: string; at: string } => origin.repository !== null)
     .sort((left, right) => (left.at < right.at ? -1 : 1))

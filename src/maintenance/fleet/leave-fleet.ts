@@ -17,7 +17,7 @@ import { liveHosts } from '../../fleet/leases/live-hosts.ts'
 import { retrying } from '../../fleet/store/retrying.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../../fleet/store/store-errors.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
-import { type HostState, isInstalled } from '../../journal/fold/evolve.ts'
+import { type HostState, installedIn } from '../../journal/fold/evolve.ts'
 import { openJournal } from '../../journal/journal.ts'
 import { lockDirectory } from '../../journal/lock/lock.ts'
 import { createSnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
@@ -174,8 +174,7 @@ async function takeFiles(
         leftOut.push({ what: `${file} of ${id}`, reason: 'it is not a path inside the folder of the plugin' })
     }
   }
-  for (const { context, value } of state.plugins.values()) {
-    if (!isInstalled(value)) continue
+  for (const { context } of installedIn(state)) {
     const { id, integrity, kept } = context
     const name = directoryName(identifierOf(id))
     plugins.push(id)

@@ -5,7 +5,7 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { unlessMachineFault } from '../../base/files/machine-fault.ts'
 import type { KeyRing } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
-import { isInstalled, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
+import { installedIn, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
 import { type Journal, openJournal } from '../../journal/journal.ts'
 import { knownEnd } from '../../journal/snapshot/known-end.ts'
 import { handEdits, readSnapshot, snapshotFileName } from '../../journal/snapshot/snapshot.ts'
@@ -83,7 +83,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
           'try again.',
       )
     }
-    const installed = snapshots.filter((snapshot) => isInstalled(stateOf(snapshot)))
+    const installed = installedIn(journal.state)
     await Promise.all(installed.map(({ context }) => manifests.refresh(context.id)))
     const plugins: HostPlugin[] = []
     for (const snapshot of installed) plugins.push(await readPlugin(snapshot))

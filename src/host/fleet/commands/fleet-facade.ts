@@ -3,7 +3,7 @@ import { waitAtMost } from '../../../base/time/wait.ts'
 import { Problem } from '../../../base/problem.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
-import { isInstalled, pluginIn, stateOf } from '../../../journal/fold/evolve.ts'
+import { isInstalled, pluginIn } from '../../../journal/fold/evolve.ts'
 import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
 import type { Fleet, LifecycleFacade } from '../../../lifecycle/facade.ts'
 import { ElsewhereError } from '../../../lifecycle/ownership.ts'
@@ -68,7 +68,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   const perform = (method: string, given: readonly unknown[]): unknown =>
     own[method]?.call(lifecycle, ...(given as [string, ...unknown[]]))
 
-  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
+  const installed = (id: string): boolean => isInstalled(pluginIn(journal.live, id))
   const isOn = (id: string): boolean => installed(id) && pluginIn(journal.live, id).context.enabled
 
   /** The host that has a plugin, if need be after it has moved. Throws `plugin_moving`, `no_other_host`, `fleet_unreachable`. */

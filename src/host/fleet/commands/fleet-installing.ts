@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import { Problem } from '../../../base/problem.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
-import { isInstalled, pluginIn, stateOf } from '../../../journal/fold/evolve.ts'
+import { isInstalled, pluginIn } from '../../../journal/fold/evolve.ts'
 import type { RunningLifecycle } from '../../../lifecycle/create-lifecycle.ts'
 import type { LifecycleFacade } from '../../../lifecycle/facade.ts'
 import { ElsewhereError } from '../../../lifecycle/ownership.ts'
@@ -20,7 +20,7 @@ export interface FleetInstallingParts {
 /** Installs at the host that is asked: nobody has the plugin yet. */
 export function createFleetInstalling(parts: FleetInstallingParts): LifecycleFacade['install'] {
   const { lifecycle, journal, clock } = parts
-  const installed = (id: string): boolean => isInstalled(stateOf(pluginIn(journal.live, id)))
+  const installed = (id: string): boolean => isInstalled(pluginIn(journal.live, id))
 
   /** This host may still give back what it had of an earlier installation, and end what is fetched meanwhile. */
   async function installOnceMore(...given: Parameters<LifecycleFacade['install']>): Promise<void> {

@@ -1,5 +1,5 @@
 import { Problem } from '../../../base/problem.ts'
-import { type HostState, isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
+import { type HostState, isInstalled } from '../../../journal/fold/evolve.ts'
 import type { Author } from '../../../journal/fold/stamp.ts'
 import type { Fact } from '../../../schema/journal/journal-event.ts'
 import type { FleetMember } from './fleet-member.ts'
@@ -14,7 +14,7 @@ export function createAuthor(
   return (plugin, state, facts) => {
     const known = member()
     const snapshot = state.plugins.get(plugin)
-    if (known === undefined || snapshot === undefined || !isInstalled(stateOf(snapshot))) return undefined
+    if (known === undefined || snapshot === undefined || !isInstalled(snapshot)) return undefined
     const holder = known.holderOf(plugin)
     // Where nobody has it, whoever comes first may say where it is to be, and nothing else.
     const isPlacement = facts.every(({ type }) => type === 'PluginPlaced')

@@ -14,7 +14,7 @@ import { coordinatorLease, sessionClientId } from '../../../fleet/leases/records
 import type { Holder } from '../../../fleet/leases/views.ts'
 import { StoreUnreachableError } from '../../../fleet/store/store-errors.ts'
 import { createFleetValues } from '../../../fleet/values/fleet-values.ts'
-import { type HostState, isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
+import { type HostState, installedIn } from '../../../journal/fold/evolve.ts'
 import type { Manifests } from '../../../lifecycle/manifests/manifests.ts'
 import type { Ownership } from '../../../lifecycle/ownership.ts'
 import type { KeyValueStores } from '../../../schema/files/key-value-stores.ts'
@@ -198,9 +198,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
   }
 
   function installed(state: HostState): string[] {
-    return [...state.plugins.values()]
-      .filter((snapshot) => isInstalled(stateOf(snapshot)))
-      .map(({ context }) => context.id)
+    return installedIn(state).map(({ context }) => context.id)
   }
 
   function review(): void {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import { createKeyedTimers } from '../../../base/time/keyed-timers.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
-import { isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
+import { isInstalled } from '../../../journal/fold/evolve.ts'
 import type { Journal } from '../../../journal/journal.ts'
 import type { Manifests } from '../../../lifecycle/manifests/manifests.ts'
 import type { Handover } from '../../../lifecycle/supervision/handover.ts'
@@ -48,7 +48,7 @@ export function followWanted(settings: FollowWantedSettings): () => void {
 
   function isOfOthers(plugin: string): boolean {
     const snapshot = journal.state.plugins.get(plugin)
-    return snapshot !== undefined && isInstalled(stateOf(snapshot)) && !owns(plugin)
+    return snapshot !== undefined && isInstalled(snapshot) && !owns(plugin)
   }
 
   /** What a plugin depends on, and so where it belongs, is known when its files are here. */

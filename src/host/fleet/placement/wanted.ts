@@ -1,7 +1,7 @@
 import type { Placement } from '../../../fleet/leases/placement.ts'
 import { coordinatorLease } from '../../../fleet/leases/records.ts'
 import type { HostDescription } from '../../../fleet/leases/state.ts'
-import { type HostState, isInstalled, stateOf } from '../../../journal/fold/evolve.ts'
+import { type HostState, installedIn } from '../../../journal/fold/evolve.ts'
 import { parseDependency } from '../../../lifecycle/manifests/dependencies.ts'
 import type { Manifests } from '../../../lifecycle/manifests/manifests.ts'
 import { identifierOf } from '../../../schema/names/identifier.ts'
@@ -17,7 +17,7 @@ export function wantedPlugins(
   manifests: Pick<Manifests, 'get'>,
   isReady: (plugin: string) => boolean,
 ): Map<string, Placement> {
-  const installed = [...state.plugins.values()].filter((snapshot) => isInstalled(stateOf(snapshot)))
+  const installed = installedIn(state)
   const ids = installed.map(({ context }) => context.id).sort()
   const together = groupsOf(ids, manifests)
   const wanted = new Map<string, Placement>([[coordinatorLease, {}]])
