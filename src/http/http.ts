@@ -17,7 +17,7 @@ import { createHookRequests, hookRoute } from './hooks/hook-requests.ts'
 import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './metrics/process-usage.ts'
-import { basePathOf, createBasePath } from './requests/base-path.ts'
+import { basePathOf, createInsideTarget } from './requests/base-path.ts'
 import { originForm } from './requests/path.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server/server.ts'
@@ -108,7 +108,7 @@ export function createHttp(settings: HttpSettings): Http {
   const gate = settings.gate ?? createStartGate()
   if (settings.gate === undefined) gate.open()
   const routes = allRoutes({ ...settings, basePath, events, metrics, system, access })
-  const base = createBasePath(basePath, [hookRoute, ...routes.map(({ path }) => path)])
+  const insideTarget = createInsideTarget(basePath, [hookRoute, ...routes.map(({ path }) => path)])
   const app = createApp({
     ...settings,
     ...{ routes, basePath, access, gate },
@@ -134,7 +134,7 @@ export function createHttp(settings: HttpSettings): Http {
   })
 
   function inside(request: IncomingMessage): IncomingMessage {
-    request.url = base.inside(originForm(request.url ?? '', request.headers.host))
+    request.url = insideTarget(originForm(request.url ?? '', request.headers.host))
     return request
   }
 

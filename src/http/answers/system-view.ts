@@ -1,27 +1,15 @@
 import { arch, platform } from 'node:os'
-import type { Clock } from '../../base/time/clock.ts'
 import { createStartTime } from '../../base/time/start-time.ts'
-import type { TlsFiles, TlsStatus } from '../../base/keys/tls-files.ts'
-import type { Bus } from '../../bus/bus.ts'
-import type { LifecycleFacade } from '../../lifecycle/facade.ts'
+import type { TlsStatus } from '../../base/keys/tls-files.ts'
 import { countByState } from '../../schema/plugin/plugin.ts'
-import type { Certificate, Health, IsolateUsage, System } from '../../schema/api/system.ts'
-import type { ProcessUsage } from '../metrics/process-usage.ts'
+import type { Certificate, System } from '../../schema/api/system.ts'
+import type { MetricsSettings } from '../metrics/metrics.ts'
 
-export interface SystemViewSettings {
-  lifecycle: LifecycleFacade
-  bus: Bus | undefined
-  clock: Clock
-  tls?: TlsFiles | undefined
-  hostVersion: string
-  processUsage: ProcessUsage
+export interface SystemViewSettings extends Omit<MetricsSettings, 'logLines' | 'refusals' | 'cutOffs'> {
   url: () => string
   hostId: () => string | null
   /** Null: this host works by itself. */
   fleetName: string | null
-  isolates: () => IsolateUsage[]
-  readiness: () => Health
-  clients: () => { eventStreams: number; inspectors: number }
 }
 
 /** `GET /api/system`. Its uptime counts from the call. */

@@ -1,28 +1,18 @@
 /**
- * The path below which a proxy shows this host beside others under one name (`/lupine` of `https://home.example/lupine`). The
- * one place that knows how it gets out of and into addresses.
+ * How the target of a request is called inside the host, which a proxy may show below a path beside others under one name
+ * (`/lupine` of `https://home.example/lupine`): also where nobody took the path off, as for a page that was called at the host's
+ * own address.
+ *
+ * `basePath`: without a slash at its end; empty: the host has a name of its own. `own`: paths that the host itself answers. A
+ * base that begins as one of them does is the proxy's to take off.
  */
-export interface BasePath {
-  /** Without a slash at its end; empty: the host has a name of its own. */
-  readonly path: string
-  /**
-   * The target of a request as the host knows it: also where nobody took the path off, as for a page that was called at the
-   * host's own address.
-   */
-  inside(target: string): string
-}
-
-/** `own`: paths that the host itself answers. A base that begins as one of them does is the proxy's to take off. */
-export function createBasePath(path: string, own: readonly string[]): BasePath {
-  const isOwn = own.some((one) => firstPart(one) === firstPart(path))
-  return {
-    path,
-    inside(target) {
-      if (path === '' || isOwn || !target.startsWith(path)) return target
-      const rest = target.slice(path.length)
-      if (rest.startsWith('/')) return rest
-      return rest === '' || rest.startsWith('?') ? `/${rest}` : target
-    },
+export function createInsideTarget(basePath: string, own: readonly string[]): (target: string) => string {
+  const isOwn = own.some((one) => firstPart(one) === firstPart(basePath))
+  return (target) => {
+    if (basePath === '' || isOwn || !target.startsWith(basePath)) return target
+    const rest = target.slice(basePath.length)
+    if (rest.startsWith('/')) return rest
+    return rest === '' || rest.startsWith('?') ? `/${rest}` : target
   }
 }
 

@@ -7,17 +7,14 @@ import type { Route } from '../route.ts'
 import { descriptionRoutes } from './description.ts'
 import { documentRoutes } from './documents.ts'
 import { eventRoutes } from './events.ts'
-import { healthRoutes } from './health.ts'
 import { hookRoutes } from './hooks.ts'
 import { hostRoutes } from './hosts.ts'
 import { historyRoutes } from './history.ts'
 import { machineRoutes } from './machines.ts'
-import { metricsRoutes } from './metrics.ts'
 import { pluginCommandRoutes } from './plugin-commands.ts'
 import { pluginViewRoutes } from './plugin-views.ts'
 import { pluginRoutes } from './plugins.ts'
 import { repositoryRoutes } from './repositories.ts'
-import { schemaRoutes } from './schemas.ts'
 import { sessionRoutes } from './session.ts'
 import { suggestionRoutes } from './suggestions.ts'
 import { systemRoutes } from './system.ts'
@@ -39,7 +36,7 @@ export interface RouteSettings {
 
 /** Every address of the API. */
 export function allRoutes(settings: RouteSettings): Route[] {
-  const { lifecycle, events, metrics, access, system, hostVersion, basePath } = settings
+  const { lifecycle, events, access, hostVersion, basePath } = settings
   const routes: Route[] = [
     ...pluginRoutes(lifecycle),
     ...pluginCommandRoutes(lifecycle),
@@ -52,11 +49,8 @@ export function allRoutes(settings: RouteSettings): Route[] {
     ...repositoryRoutes(lifecycle),
     ...eventRoutes(lifecycle, events),
     ...machineRoutes(),
-    ...schemaRoutes(),
-    ...healthRoutes(lifecycle, hostVersion, settings.readiness),
+    ...systemRoutes(lifecycle, settings),
     ...sessionRoutes(access),
-    ...systemRoutes(lifecycle, system),
-    ...metricsRoutes(metrics),
     ...webSocketRoutes(),
     ...webRoutes(basePath),
     ...descriptionRoutes(() => routes, hostVersion, basePath),

@@ -1,11 +1,42 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { SafeModeAnswer, SafeModeBody } from '../../schema/api/api.ts'
+import { LivenessAnswer, ReadinessAnswer, SafeModeAnswer, SafeModeBody } from '../../schema/api/api.ts'
 import { System } from '../../schema/api/system.ts'
+import { expositionType } from '../metrics/exposition.ts'
 import { defineRoute, type Route } from '../route.ts'
+import type { RouteSettings } from './all.ts'
 
-/** The host as a program: versions, broker, isolates, health, safe mode. */
-export function systemRoutes(lifecycle: LifecycleFacade, system: () => Promise<System>): Route[] {
+/** The host as a program: health, versions, broker, isolates, safe mode, figures. */
+export function systemRoutes(
+  lifecycle: LifecycleFacade,
+  {
+    system,
+    metrics,
+    hostVersion,
+    readiness,
+  }: Pick<RouteSettings, 'system' | 'metrics' | 'hostVersion' | 'readiness'>,
+): Route[] {
   return [
+    defineRoute({
+      method: 'GET',
+      path: '/livez',
+      summary: 'Whether the process answers',
+      open: true,
+      early: true,
+      answers: { 200: LivenessAnswer },
+      handle: () => ({ body: { status: 'ok', version: hostVersion } }),
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/readyz',
+      summary: 'Whether the host does its work, and if not, why',
+      open: true,
+      early: true,
+      answers: { 200: ReadinessAnswer, 503: ReadinessAnswer },
+      handle() {
+        const health = readiness()
+        return { status: health.ready ? 200 : 503, body: { ...health, safeMode: lifecycle.safeMode } }
+      },
+    }),
     defineRoute({
       method: 'GET',
       path: '/api/system',
@@ -24,6 +55,15 @@ export function systemRoutes(lifecycle: LifecycleFacade, system: () => Promise<S
         await lifecycle.leaveSafeMode({ by: 'http', requestKey })
         return { body: { safeMode: lifecycle.safeMode } }
       },
+    }),
+    defineRoute({
+      method: 'GET',
+      path: '/metrics',
+      summary: 'Figures for Prometheus',
+      early: true,
+      answers: { 200: null },
+      produces: ['text/plain'],
+      handle: async () => ({ body: await metrics.text(), type: expositionType }),
     }),
   ]
 }
