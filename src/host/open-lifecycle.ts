@@ -1,7 +1,3 @@
-import type { Clock } from '../base/time/clock.ts'
-import type { FileSystem } from '../base/files/file-system.ts'
-import type { KeyRing } from '../base/keys/key-ring.ts'
-import type { Logger } from '../base/log/log.ts'
 import type { Scope } from '../base/scope.ts'
 import { portOf } from '../base/network/url-port.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -20,6 +16,7 @@ import type { Sandbox } from '../sandbox/isolate.ts'
 import { createSandbox } from '../sandbox/sandbox.ts'
 import type { OpenFleet } from './fleet/open-fleet.ts'
 import type { HostOptions } from './host.ts'
+import type { HostParts } from './host-parts.ts'
 import type { OpenState } from './open-state.ts'
 
 /** What plugins live in: their lifecycle, with all that it works through. */
@@ -30,14 +27,9 @@ export interface OpenLifecycle {
   ownPorts: Set<number>
 }
 
-export interface OpenLifecycleSettings {
+export interface OpenLifecycleSettings extends HostParts {
   options: Pick<HostOptions, 'settings' | 'programDirectory' | 'hostVersion' | 'environment'> &
     Pick<HostOptions, 'limits' | 'restartPolicy' | 'discovery'>
-  directory: string
-  files: FileSystem
-  clock: Clock
-  logger: Logger
-  ring: KeyRing
   /** Started. */
   bus: Bus
   /** Absent: the host works by itself. */

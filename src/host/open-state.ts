@@ -1,9 +1,5 @@
 import { join } from 'node:path'
-import type { Clock } from '../base/time/clock.ts'
-import type { FileSystem } from '../base/files/file-system.ts'
 import { storageFaultAt } from '../base/files/storage-fault.ts'
-import type { KeyRing } from '../base/keys/key-ring.ts'
-import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
@@ -25,6 +21,7 @@ import type { HostFile } from '../schema/journal/host-file.ts'
 import type { FleetJournal } from '../fleet/journal/fleet-journal.ts'
 import type { MemberOfFleet, OpenFleet } from './fleet/open-fleet.ts'
 import { newHostId } from './host-facts.ts'
+import type { HostParts } from './host-parts.ts'
 import { tellOfLeftBehind } from './left-behind.ts'
 import { asStartError, StartError } from './start-conditions.ts'
 
@@ -40,12 +37,7 @@ export interface OpenState {
   shared: { journal: FleetJournal; member: MemberOfFleet } | undefined
 }
 
-export interface OpenStateSettings {
-  directory: string
-  files: FileSystem
-  clock: Clock
-  logger: Logger
-  ring: KeyRing
+export interface OpenStateSettings extends HostParts {
   /** As in `openJournal`. */
   segmentBytes?: number | undefined
   /** Absent: the journal is in the data directory alone. */

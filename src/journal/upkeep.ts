@@ -1,14 +1,11 @@
 import type { Clock } from '../base/time/clock.ts'
-import type { FileSystem } from '../base/files/file-system.ts'
-import type { Logger } from '../base/log/log.ts'
 import { messageOf } from '../base/problem.ts'
 import { encodeCheckpoint, writeCheckpoint } from './segments/checkpoint-file.ts'
 import { encodeLine } from './lines/journal-line.ts'
-import type { OpenedSegments } from './segments/open-segments.ts'
+import type { OpenedSegments, OpenSettings } from './segments/open-segments.ts'
 import { decodeBase, sizeOfSegment } from './segments/segment.ts'
 import { splitSegment } from './segments/split.ts'
 import { changeStoredState, type FoldedEvents, foldVersion, storeState } from './fold/stored-state.ts'
-import type { Vault } from './vault.ts'
 
 /** From how many bytes on a segment ends, at least: some four thousand events, which are folded in a tenth of a second. */
 export const defaultSegmentBytes = 1024 * 1024
@@ -33,13 +30,11 @@ export interface Upkeep {
   close(): Promise<void>
 }
 
-export interface UpkeepSettings {
-  directory: string
-  files: FileSystem
+export interface UpkeepSettings extends Pick<
+  OpenSettings,
+  'directory' | 'files' | 'logger' | 'vault' | 'segmentBytes'
+> {
   clock: Clock
-  logger: Logger
-  vault: Vault
-  segmentBytes: number
   opened: OpenedSegments
 }
 

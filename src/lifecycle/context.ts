@@ -28,6 +28,7 @@ export interface LifecycleContext {
   effects: PluginEffects
   directory: PluginDirectory
   repositories: RepositoryCatalog
+  /** What is known of the installed plugins; the lifecycle fills it. */
   manifests: Manifests
   /**
    * Plugins whose files this start has found to be those of the journal, with those files where they are loaded next:
@@ -48,6 +49,7 @@ export interface LifecycleContext {
   clock: Clock
   logger: Logger
   hostVersion: string
+  /** What plugins may read of the host's environment. */
   environment: HostEnvironment
   namespaces: Namespaces
 }

@@ -1,13 +1,8 @@
-import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { KeyRing } from '../base/keys/key-ring.ts'
-import type { Logger } from '../base/log/log.ts'
 import { createKeyedMutex } from '../base/mutex.ts'
-import type { Bus } from '../bus/bus.ts'
-import type { Journal } from '../journal/journal.ts'
 import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
-import type { Outside } from '../outside/outside.ts'
-import type { PluginDirectory, RepositoryCatalog } from '../repository/repository.ts'
+import type { PluginDirectory } from '../repository/repository.ts'
 import type { Sandbox } from '../sandbox/isolate.ts'
 import type { Placement } from '../schema/plugin/fleet-host.ts'
 import type { HostFact, Origin, PluginFact } from '../schema/journal/journal-event.ts'
@@ -32,13 +27,12 @@ import { createKeyValueStores } from './stores/key-value-stores.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
 import { createLoadCancellation } from './running/load-cancellation.ts'
 import { createLoader } from './loading/loader.ts'
-import type { Manifests } from './manifests/manifests.ts'
 import { createNamespaces } from './trust/namespaces.ts'
-import type { HostEnvironment } from './permissions/plugin-environment.ts'
 import { createObjectRegistry } from './running/object-registry.ts'
 import { type Ownership, ownsAll, type SharedFiles } from './ownership.ts'
 import { createPluginCommands } from './commands/plugin-commands.ts'
 import { createPluginEffects } from './running/plugin-effects.ts'
+import type { PluginServicesSettings } from './running/plugin-services.ts'
 import { createPlacing } from './commands/placing.ts'
 import { createPluginHooks } from './commands/plugin-hooks.ts'
 import { createHostLogShare } from './running/host-log-share.ts'
@@ -57,31 +51,21 @@ import { createSupervisor } from './supervision/supervisor.ts'
 import { createSuggestions } from './queries/suggestions.ts'
 import { eventView } from './queries/views.ts'
 
-export interface LifecycleSettings {
+export interface LifecycleSettings
+  extends
+    Pick<LifecycleContext, 'journal' | 'repositories' | 'manifests' | 'clock' | 'logger' | 'hostVersion'>,
+    Pick<LifecycleContext, 'environment'>,
+    Pick<PluginServicesSettings, 'bus' | 'outside' | 'root' | 'hookBase'> {
   /** The data directory. */
   directory: string
   files: FileSystem
-  journal: Journal
   snapshots: SnapshotWriter
   pluginDirectory: PluginDirectory
-  /** What is known of the installed plugins; the lifecycle fills it. */
-  manifests: Manifests
   /** Encrypts what plugins store. */
   ring: KeyRing
-  repositories: RepositoryCatalog
   sandbox: Sandbox
-  bus: Bus
-  outside: Outside
-  root: string
   /** Home Assistant's; empty: it is not told of anything. */
   discoveryPrefix: string
-  clock: Clock
-  logger: Logger
-  hostVersion: string
-  /** How this host is reached from outside, without a slash at the end. */
-  hookBase(): string
-  /** What plugins may read of the host's environment. */
-  environment: HostEnvironment
   restartPolicy?: RestartPolicy
   /** Absent: this host works by itself. */
   ownership?: Ownership

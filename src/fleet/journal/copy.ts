@@ -43,6 +43,7 @@ export interface CopySettings {
   clock: Clock
   vault: Vault
   logger: Logger
+  /** Told once when the journal cannot be followed any further. */
   failed(error: Error): void
   /** Nothing is waited for any more. */
   givenUp?: AbortSignal | undefined

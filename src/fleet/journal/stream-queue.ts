@@ -1,18 +1,14 @@
-import type { Clock } from '../../base/time/clock.ts'
 import { pause } from '../../base/time/wait.ts'
-import type { Logger } from '../../base/log/log.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import type { AppendQueue, AppendQueueParts } from '../../journal/append-queue.ts'
 import type { HostState } from '../../journal/fold/evolve.ts'
 import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import { type Author, stampFacts } from '../../journal/fold/stamp.ts'
-import type { Vault } from '../../journal/vault.ts'
 import type { Fact, JournalEvent, Origin } from '../../schema/journal/journal-event.ts'
 import { createGracePeriod } from '../store/grace-period.ts'
 import { StoreFullError, StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
-import { createCopy } from './copy.ts'
-import type { JournalStream } from './journal-stream.ts'
+import { type CopySettings, createCopy } from './copy.ts'
 import { requireWholeJournal } from './partial-journal.ts'
 import { encodeMessage } from './stream-message.ts'
 import { journalSubject } from './subjects.ts'
@@ -36,16 +32,8 @@ export interface StreamQueue extends AppendQueue {
   close(): Promise<void>
 }
 
-export interface StreamQueueSettings {
+export interface StreamQueueSettings extends Omit<CopySettings, 'parts'> {
   fleet: string
-  stream: JournalStream
-  clock: Clock
-  vault: Vault
-  logger: Logger
-  /** Told once when the journal cannot be followed any further. */
-  failed(error: Error): void
-  /** Nothing is waited for any more. */
-  givenUp?: AbortSignal | undefined
   /** Events that a remembered request has led to. */
   recall(requestKey: string): JournalEvent[] | undefined
   /**

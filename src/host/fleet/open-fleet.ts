@@ -1,7 +1,3 @@
-import type { Clock } from '../../base/time/clock.ts'
-import type { FileSystem } from '../../base/files/file-system.ts'
-import type { KeyRing } from '../../base/keys/key-ring.ts'
-import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../bus/external/external-bus.ts'
 import type { FleetJournal } from '../../fleet/journal/fleet-journal.ts'
@@ -20,6 +16,7 @@ import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
 import type { MqttProjection } from '../../mqtt-api/mqtt-projection.ts'
 import type { Responsibility } from '../../mqtt-api/responsibility.ts'
 import type { FleetSettings } from '../../settings/fleet-settings.ts'
+import type { HostParts } from '../host-parts.ts'
 import { createAuthor } from './membership/author.ts'
 import { watchClocks } from './membership/clock-watch.ts'
 import { type ClosedListeners, createClosedListeners } from './store/closed-listeners.ts'
@@ -88,15 +85,10 @@ export interface StartParts {
   starterRepository: { name: string; url: string }
 }
 
-export interface OpenFleetSettings {
+export interface OpenFleetSettings extends HostParts {
   settings: FleetSettings
-  directory: string
   mqttUrl: string
   root: string
-  ring: KeyRing
-  files: FileSystem
-  clock: Clock
-  logger: Logger
   interrupt: AbortSignal | undefined
   /** This host takes no plugin, as one that is drained. */
   safeMode: boolean

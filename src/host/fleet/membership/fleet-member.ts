@@ -1,8 +1,6 @@
-import type { Clock, ScheduledCall } from '../../../base/time/clock.ts'
+import type { ScheduledCall } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
 import { createElapsedClock } from '../../../base/time/elapsed-clock.ts'
-import type { FileSystem } from '../../../base/files/file-system.ts'
-import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem } from '../../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../../bus/external/external-bus.ts'
 import { takeOverClient } from '../../../bus/external/take-over.ts'
@@ -20,6 +18,7 @@ import type { Ownership } from '../../../lifecycle/ownership.ts'
 import type { KeyValueStores } from '../../../schema/files/key-value-stores.ts'
 import type { Handover } from '../../../lifecycle/supervision/handover.ts'
 import { createTopics } from '../../../schema/names/topics.ts'
+import type { HostParts } from '../../host-parts.ts'
 import type { ConnectedFleet } from '../store/connect-fleet.ts'
 import { followWanted } from '../placement/follow-wanted.ts'
 import { surplusOf } from '../placement/balance.ts'
@@ -83,13 +82,9 @@ export interface MemberParts {
   failed(error: Error): void
 }
 
-export interface FleetMemberSettings {
+export interface FleetMemberSettings extends Omit<HostParts, 'ring'> {
   fleet: ConnectedFleet
   id: string
-  directory: string
-  files: FileSystem
-  clock: Clock
-  logger: Logger
   mqttUrl: string
   root: string
   interrupt: AbortSignal | undefined

@@ -1,15 +1,13 @@
 import { randomUUID } from 'node:crypto'
-import type { Clock } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
-import type { Logger } from '../../../base/log/log.ts'
 import { createWarner } from '../../../base/log/warning.ts'
 import { messageOf } from '../../../base/problem.ts'
 import { hasWildcard } from '../../../base/text/part-pattern.ts'
 import { createPartPatterns } from '../../../base/text/part-patterns.ts'
 import { type SerializedJson, serializedJson } from '../../../base/text/serialized-json.ts'
-import type { StoreConnection } from '../../../fleet/store/connect-store.ts'
 import type { Announcement } from '../../../lifecycle/lifecycle.ts'
 import type { EventHub } from '../../../lifecycle/running/event-hub.ts'
+import type { HostCallsSettings } from './host-calls.ts'
 import { createPieces, pieceBytes } from './pieces.ts'
 
 /**
@@ -22,12 +20,7 @@ export interface HostMessages {
   close(): void
 }
 
-export interface HostMessagesSettings {
-  connection: StoreConnection
-  fleet: string
-  host: string
-  clock: Clock
-  logger: Logger
+export interface HostMessagesSettings extends Omit<HostCallsSettings, 'ring' | 'answer'> {
   events: EventHub
   /** Whether somebody here watches the announcements of all hosts. */
   watches: () => boolean

@@ -1,8 +1,4 @@
-import type { Clock } from '../../../base/time/clock.ts'
 import { pause } from '../../../base/time/wait.ts'
-import type { FileSystem } from '../../../base/files/file-system.ts'
-import type { KeyRing } from '../../../base/keys/key-ring.ts'
-import type { Logger } from '../../../base/log/log.ts'
 import { messageOf, Problem } from '../../../base/problem.ts'
 import { diskRetryDelay } from '../../../base/files/disk-retry-delays.ts'
 import { storageFault } from '../../../base/files/storage-fault.ts'
@@ -26,6 +22,7 @@ import { unlessAborted } from '../../../base/time/unless-aborted.ts'
 import type { JournalSettings } from '../../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../../repository/limits.ts'
 import type { FleetSettings } from '../../../settings/fleet-settings.ts'
+import type { HostParts } from '../../host-parts.ts'
 import { refuseWhenInterrupted } from '../../interrupted-start.ts'
 import { isDiskFull } from '../../patient-start.ts'
 import type { Hindrance } from './last-known.ts'
@@ -54,12 +51,8 @@ export interface JournalParts extends Pick<
   failed(error: Error): void
 }
 
-export interface ConnectFleetSettings {
+export interface ConnectFleetSettings extends Omit<HostParts, 'directory'> {
   settings: FleetSettings
-  ring: KeyRing
-  files: FileSystem
-  clock: Clock
-  logger: Logger
   interrupt: AbortSignal | undefined
   /**
    * Told before the next try when the start has to wait, and again when it is for something else by then. What it rejects with

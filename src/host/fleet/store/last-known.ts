@@ -1,7 +1,4 @@
 import type { Clock } from '../../../base/time/clock.ts'
-import type { FileSystem } from '../../../base/files/file-system.ts'
-import type { KeyRing } from '../../../base/keys/key-ring.ts'
-import type { Logger } from '../../../base/log/log.ts'
 import { Problem } from '../../../base/problem.ts'
 import { createScope, type Scope } from '../../../base/scope.ts'
 import { portOf } from '../../../base/network/url-port.ts'
@@ -18,22 +15,14 @@ import type { Whereabouts } from '../../../lifecycle/ownership.ts'
 import { createJournalVault } from '../../../lifecycle/secrets/journal-vault.ts'
 import { createJournaledSigningTimes } from '../../../lifecycle/trust/signing-times.ts'
 import { createPluginDirectory } from '../../../repository/directories/plugin-directory.ts'
-import type { Settings } from '../../../settings/settings.ts'
 import { createFleetBus } from '../../create-bus.ts'
+import type { HostOptions } from '../../host.ts'
+import type { HostParts } from '../../host-parts.ts'
 import { openLifecycle } from '../../open-lifecycle.ts'
 import { asStartError } from '../../start-conditions.ts'
 
-export interface LastKnownSettings {
-  settings: Settings
-  directory: string
-  programDirectory: string
-  hostVersion: string
-  /** Variables that plugins' `env` fields may name. */
-  environment: Readonly<Record<string, string | undefined>>
-  ring: KeyRing
-  files: FileSystem
-  clock: Clock
-  logger: Logger
+export interface LastKnownSettings
+  extends HostParts, Pick<HostOptions, 'settings' | 'programDirectory' | 'hostVersion' | 'environment'> {
   /** Who may ask, and how. */
   access: Pick<HttpSettings, 'token' | 'guesses' | 'addresses' | 'tls'>
 }
