@@ -1,5 +1,4 @@
 import { lookup as systemLookup } from 'node:dns'
-import type { Clock } from '../base/time/clock.ts'
 import { lazyImport } from '../base/lazy-import.ts'
 import { failedAnswer } from '../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside/outside.ts'
@@ -10,8 +9,7 @@ import { createCuttableRequests } from './cuttable-requests.ts'
 import { createCookieJars } from './http/cookie-jars.ts'
 import type { Finders, FindersSettings } from './discovery/finders.ts'
 import { createFoundLookup } from './discovery/found-lookup.ts'
-import type { Environment } from './http/http-agents.ts'
-import { createHttpClient, type HttpAllowance } from './http/http-client.ts'
+import { createHttpClient, type HttpAllowance, type HttpClientSettings } from './http/http-client.ts'
 import { createModbusGateways } from './modbus/modbus-gateways.ts'
 import { createOwnListeners, interfaceAddresses } from './own-listeners.ts'
 import { listSerialPorts } from './serial/serial-library.ts'
@@ -54,13 +52,7 @@ export interface Outside {
 
 export type { ConnectionAllowance, FindersSettings }
 
-export interface OutsideSettings {
-  clock: Clock
-  hostVersion: string
-  /** Where a proxy is looked up. */
-  environment: Environment
-  /** Origins that another one stands in for, of the plugins' HTTP requests. */
-  rewrite: Readonly<Record<string, string>>
+export interface OutsideSettings extends Omit<HttpClientSettings, 'own' | 'jars'> {
   /** Ports that this process listens at: nothing of a plugin's gets there. */
   ownPorts(): Iterable<number>
   /** Other addresses than this machine's at which those ports are closed, too. */

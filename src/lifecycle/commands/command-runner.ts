@@ -3,11 +3,9 @@ import { Problem } from '../../base/problem.ts'
 import { requireRevision } from '../../journal/fold/decide.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
 import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
-import type { Reconciler } from '../supervision/reconciler.ts'
+import type { SupervisionParts } from '../supervision/reconciler.ts'
 import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ReleasableTurn } from '../lifecycle.ts'
-import type { Loader } from '../loading/loader.ts'
 import { ElsewhereError } from '../ownership.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 
@@ -42,7 +40,7 @@ type CommandOf<T> = [id: string, task: CommandTask, outcome: () => T, interrupti
 
 export function createCommandRunner(
   context: LifecycleContext,
-  { loader, snapshots, reconciler }: { loader: Loader; snapshots: SnapshotWriter; reconciler: Reconciler },
+  { loader, snapshots, reconciler }: Omit<SupervisionParts, 'installer'>,
 ): CommandRunner {
   const { loads, journal } = context
   /** Outcomes of requests that have a key. */

@@ -1,16 +1,13 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import type { Installer } from '../installing/installer.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
-import type { Loader } from '../loading/loader.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
 import { loadAutomatically } from './automatic-load.ts'
 import { inDependencyOrder } from './dependency-order.ts'
-import { reconcileDelay, type Reconciler } from './reconciler.ts'
+import { reconcileDelay, type SupervisionParts } from './reconciler.ts'
 
 /**
  * Loads plugins that failed for want of another one, once that is there in a version that fits. One that needs more besides is
@@ -34,10 +31,7 @@ const losses: ReadonlySet<FactType> = new Set<FactType>([
   ...(['PluginUpdated', 'PluginRolledBack', 'PluginUninstalled'] as const),
 ])
 
-export function createDependents(
-  context: LifecycleContext,
-  parts: { loader: Loader; installer: Installer; reconciler: Reconciler; snapshots: SnapshotWriter },
-): Dependents {
+export function createDependents(context: LifecycleContext, parts: SupervisionParts): Dependents {
   const { clock, effects, journal, manifests, mutex, ownership, logger } = context
   const { reconciler, snapshots } = parts
   /** Those that have failed for want of another one, and perhaps some that run by now. */

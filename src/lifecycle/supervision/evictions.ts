@@ -1,10 +1,7 @@
 import { stateOf } from '../../journal/fold/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
-import type { Reconciler } from './reconciler.ts'
+import type { SupervisionParts } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import type { Installer } from '../installing/installer.ts'
-import type { Loader } from '../loading/loader.ts'
 import type { Reload } from '../loading/reload.ts'
 import { loadAutomatically } from './automatic-load.ts'
 import { inDependencyOrder } from './dependency-order.ts'
@@ -22,12 +19,8 @@ export interface Evictions {
   idle(): Promise<void>
 }
 
-export interface EvictionsSettings {
+export interface EvictionsSettings extends SupervisionParts {
   context: LifecycleContext
-  loader: Loader
-  installer: Installer
-  snapshots: SnapshotWriter
-  reconciler: Reconciler
   commands: { readonly stopping: boolean }
   reload: Reload
 }

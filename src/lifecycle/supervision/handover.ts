@@ -1,19 +1,16 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { isPassing } from '../../journal/fold/stale-decision.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import type { Installer } from '../installing/installer.ts'
-import type { Loader } from '../loading/loader.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 import { isOfJournal, readAhead } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
-import type { Reconciler } from './reconciler.ts'
+import type { SupervisionParts } from './reconciler.ts'
 import { inDependencyOrder } from './dependency-order.ts'
 import { createDependencyWait } from './dependency-wait.ts'
 
@@ -46,13 +43,7 @@ const retryPause = 500
 
 export function createHandover(
   context: LifecycleContext,
-  parts: {
-    loader: Loader
-    installer: Installer
-    reconciler: Reconciler
-    snapshots: SnapshotWriter
-    forgetLog(id: string): void
-  },
+  parts: SupervisionParts & { forgetLog(id: string): void },
 ): Handover {
   const { journal, ownership, effects, loads, mutex, retained, directory, manifests, clock, logger } = context
   const { loader, installer, reconciler, snapshots } = parts

@@ -33,9 +33,17 @@ export interface Reconciler {
   stop(): void
 }
 
+/** What looks after plugins does so by these. */
+export interface SupervisionParts {
+  loader: Loader
+  installer: Installer
+  snapshots: SnapshotWriter
+  reconciler: Reconciler
+}
+
 export function createReconciler(
   context: LifecycleContext,
-  { loader, installer, snapshots }: { loader: Loader; installer: Installer; snapshots: SnapshotWriter },
+  { loader, installer, snapshots }: Omit<SupervisionParts, 'reconciler'>,
 ): Reconciler {
   const { clock, effects, journal, logger, manifests, mutex, ownership, purges, unmatched } = context
   const waiting = createKeyedTimers(clock)

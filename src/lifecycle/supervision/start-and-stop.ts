@@ -1,16 +1,13 @@
 import type { Bus } from '../../bus/bus.ts'
 import { isInstalled } from '../../journal/fold/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import type { Sandbox } from '../../sandbox/isolate.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import type { Installer } from '../installing/installer.ts'
-import type { Loader } from '../loading/loader.ts'
 import type { Dependents } from './dependents.ts'
 import type { Evictions } from './evictions.ts'
 import { applyHandEdits } from './hand-edits.ts'
-import type { Reconciler } from './reconciler.ts'
+import type { SupervisionParts } from './reconciler.ts'
 import { enabledPlugins, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import type { Supervisor } from './supervisor.ts'
 
@@ -35,15 +32,11 @@ export interface StartAndStop {
   stop(): Promise<void>
 }
 
-export interface StartAndStopParts {
+export interface StartAndStopParts extends SupervisionParts {
   bus: Pick<Bus, 'onReconnect'>
-  loader: Loader
-  installer: Installer
-  reconciler: Reconciler
   supervisor: Supervisor
   dependents: Dependents
   evictions: Evictions
-  snapshots: SnapshotWriter
   sandbox: Pick<Sandbox, 'expect'>
   commands: { refuseFurther(): void }
   installedIds(): readonly string[]

@@ -10,7 +10,7 @@ import { matchFilesToJournal } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
 import { loadAutomatically } from './automatic-load.ts'
 import { inDependencyOrder, pluginsAtOnce } from './dependency-order.ts'
-import type { Reconciler } from './reconciler.ts'
+import type { SupervisionParts } from './reconciler.ts'
 
 /** What happens between opening the journal and `ready`, and between the signal and the end. */
 
@@ -77,7 +77,7 @@ async function tryToMatchFiles(context: LifecycleContext, id: string): Promise<v
 /** Loads every enabled plugin that does not run yet, those that others need first. */
 export async function loadEnabledPlugins(
   context: LifecycleContext,
-  { loader, installer, reconciler }: { loader: Loader; installer: Installer; reconciler: Reconciler },
+  { loader, installer, reconciler }: Omit<SupervisionParts, 'snapshots'>,
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
   const { loads, logger } = context

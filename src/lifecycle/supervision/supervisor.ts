@@ -2,11 +2,8 @@ import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
 import { scheduleDeadline } from '../../base/time/clock.ts'
 import { createKeyedTimers, type KeyedTimers } from '../../base/time/keyed-timers.ts'
 import { stateOf } from '../../journal/fold/evolve.ts'
-import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
-import type { Reconciler } from './reconciler.ts'
+import type { SupervisionParts } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import type { Installer } from '../installing/installer.ts'
-import type { Loader } from '../loading/loader.ts'
 import { loadAutomatically } from './automatic-load.ts'
 
 /**
@@ -22,19 +19,7 @@ export interface Supervisor {
 
 export function createSupervisor(
   context: LifecycleContext,
-  {
-    loader,
-    installer,
-    snapshots,
-    reconciler,
-    stableAfter,
-  }: {
-    loader: Loader
-    installer: Installer
-    snapshots: SnapshotWriter
-    reconciler: Reconciler
-    stableAfter: number
-  },
+  { loader, installer, snapshots, reconciler, stableAfter }: SupervisionParts & { stableAfter: number },
 ): Supervisor {
   const { clock, logger, journal, mutex, ownership } = context
   const restarts = createKeyedTimers(clock)

@@ -1,12 +1,12 @@
-import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
+import { scheduleDeadline } from '../../base/time/clock.ts'
 import { createKeyedSemaphore } from '../../base/semaphore.ts'
 import { bodyLimits, type HttpAnswer, type HttpRequest } from '../../schema/outside/outside.ts'
 import { defaultPluginLimits } from '../../schema/plugin/plugin-limits.ts'
-import { type CookieJars } from './cookie-jars.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { BodyError, decodeBody, readBody } from './http-body.ts'
 import { type NetworkFailure, networkFailure } from '../network-error.ts'
 import {
+  type AnswerOpenerSettings,
   type Connect,
   createAnswerOpener,
   HttpFailure,
@@ -21,18 +21,11 @@ const requestsWaiting = 1_000
 /** Why a request was cut short, when it was not cancelled. */
 const tooLate = Symbol('timeout')
 
-export interface HttpClientSettings {
-  clock: Clock
-  /** Sent as `User-Agent: lupine/<version>`. */
-  hostVersion: string
+export interface HttpClientSettings extends Omit<AnswerOpenerSettings, 'agents'> {
   /** Where `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY` are looked up. */
   environment: Environment
-  /** Origins that are answered by another one: a replacement, or a proxy of its own. */
-  rewrite: Readonly<Record<string, string>>
   /** What nothing is sent to: not by a redirect or a rewrite either. */
   own: OwnListeners
-  /** For requests that ask for it. */
-  jars: CookieJars
 }
 
 /** What one plugin may do. */
