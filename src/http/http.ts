@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http'
-import { type ClientAddresses, createClientAddresses } from '../base/network/client-address.ts'
+import type { ClientAddresses } from '../base/network/client-address.ts'
 import type { Clock } from '../base/time/clock.ts'
 import { urlHostOf } from '../base/network/loopback.ts'
-import { createGuessLimit, type GuessLimit } from '../base/network/guess-limit.ts'
+import type { GuessLimit } from '../base/network/guess-limit.ts'
 import type { Logger, LogLevel } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
 import type { TlsFiles } from '../base/keys/tls-files.ts'
@@ -23,7 +23,7 @@ import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server/server.ts'
 import { createSystemView } from './answers/system-view.ts'
 import type { SharedRequests } from './requests/shared-requests.ts'
-import { createStartGate, type StartGate } from './requests/start-gate.ts'
+import type { StartGate } from './requests/start-gate.ts'
 import { createUpgrades } from './server/upgrades.ts'
 
 export interface HttpSettings {
@@ -42,9 +42,9 @@ export interface HttpSettings {
   /** 0: any free port. */
   port: number
   token: string | undefined
-  /** What all listeners share; default: this one alone. */
-  guesses?: GuessLimit
-  addresses?: ClientAddresses
+  /** What all listeners share. */
+  guesses: GuessLimit
+  addresses: ClientAddresses
   /** As others call this host, through a proxy. */
   publicUrl?: string | undefined
   /** Encrypts every connection. */
@@ -56,9 +56,9 @@ export interface HttpSettings {
   /** Lines given to the log so far, by level. */
   logLines?: Readonly<Record<LogLevel, number>>
   /** Name of this host; null before it is known. */
-  hostId?: () => string | null
-  /** Requests about the state wait for this; `/livez` and `/readyz` do not. Without one they need not wait. */
-  gate?: StartGate
+  hostId: () => string | null
+  /** Requests about the state wait for this; `/livez` and `/readyz` do not. */
+  gate: StartGate
 }
 
 export interface Http {
@@ -73,13 +73,12 @@ export interface Http {
 }
 
 export function createHttp(settings: HttpSettings): Http {
-  const { lifecycle, bus, clock, logger, bind, port, tls } = settings
+  const { lifecycle, bus, clock, logger, bind, port, tls, guesses, addresses, gate } = settings
   const warn = createWarner(logger, clock)
-  const { guesses = createGuessLimit({ clock, warn }), addresses = createClientAddresses([]) } = settings
   const basePath = basePathOf(settings.publicUrl)
   const access = createAccess({
     ...settings,
-    ...{ guesses, addresses, basePath },
+    basePath,
     port: () => server.port,
     secure: tls !== undefined,
   })
@@ -102,16 +101,13 @@ export function createHttp(settings: HttpSettings): Http {
   const system = createSystemView({
     ...shared,
     url: baseUrl,
-    hostId: settings.hostId ?? (() => null),
     fleetName: settings.fleetName ?? null,
   })
-  const gate = settings.gate ?? createStartGate()
-  if (settings.gate === undefined) gate.open()
   const routes = allRoutes({ ...settings, basePath, events, metrics, system, access })
   const insideTarget = createInsideTarget(basePath, [hookRoute, ...routes.map(({ path }) => path)])
   const app = createApp({
     ...settings,
-    ...{ routes, basePath, access, gate },
+    ...{ routes, basePath, access },
     handled: metrics.requestHandled,
     hooks: createHookRequests({ lifecycle, access, addresses, clock, gate, warn }),
   })

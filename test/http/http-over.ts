@@ -1,3 +1,7 @@
+import { createClientAddresses } from '../../src/base/network/client-address.ts'
+import { createGuessLimit } from '../../src/base/network/guess-limit.ts'
+import { createWarner } from '../../src/base/log/warning.ts'
+import { createStartGate } from '../../src/http/requests/start-gate.ts'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { createHttp, type Http, type HttpSettings } from '../../src/http/http.ts'
@@ -67,10 +71,15 @@ export async function startHttp(
   members: Partial<LifecycleFacade>,
   settings: Partial<HttpSettings> = {},
 ): Promise<Http> {
+  const { logger = silentLogger, clock = systemClock } = settings
+  const gate = createStartGate()
+  gate.open()
   const http = createHttp({
     lifecycle: lifecycleWith(members),
-    logger: silentLogger,
-    clock: systemClock,
+    ...{ logger, clock, gate },
+    guesses: createGuessLimit({ clock, warn: createWarner(logger, clock) }),
+    addresses: createClientAddresses([]),
+    hostId: () => null,
     bind: '127.0.0.1',
     port: 0,
     token: undefined,
