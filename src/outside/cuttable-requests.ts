@@ -1,3 +1,5 @@
+import { getOrInsert } from '../base/get-or-insert.ts'
+
 /** Requests of plugins that another host may take over: from then on none begins, and those under way are cut. */
 export interface CuttableRequests {
   /** `refused`: what is answered instead, where the plugin may not act. */
@@ -36,4 +38,3 @@ export function createCuttableRequests(mayAct: ((plugin: string) => boolean) | u
     },
   }
 }
-import { getOrInsert } from '../base/get-or-insert.ts'

@@ -21,12 +21,9 @@ export interface ConnectBytes {
 }
 
 /** `addressOf`: of all clients that count as one. */
-export function createConnectBytes(
-  addressOf: (client: Connecting) => string,
-  limits = connectBytesLimits,
-): ConnectBytes {
+export function createConnectBytes(addressOf: (client: Connecting) => string): ConnectBytes {
   const asked = new WeakMap<Connecting, number>()
-  const kept = createAddressBytes(limits)
+  const kept = createAddressBytes(connectBytesLimits)
   return {
     ask(client, { clientId, will }) {
       asked.set(client, clientId.length + (will === undefined ? 0 : will.topic.length + will.payload.length))

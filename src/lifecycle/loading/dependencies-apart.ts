@@ -1,5 +1,4 @@
 import { isInstalled } from '../../journal/fold/evolve.ts'
-import { identifierOf } from '../../schema/names/identifier.ts'
 import { placementText } from '../../schema/plugin/fleet-host.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
@@ -30,7 +29,7 @@ export function apartMessage(context: LifecycleContext, id: string, others: read
   })
   const reason = placed.length === 0 ? '' : ` Their placements ask for ${placed.join(', and ')}.`
   return (
-    `${identifierOf(id).fullId} is on the host ${host ?? 'that loads it'} and needs ${where.join('; and ')}: a plugin runs on the ` +
+    `${id} is on the host ${host ?? 'that loads it'} and needs ${where.join('; and ')}: a plugin runs on the ` +
     `same host as what it needs.${reason} Give them placements that one host is like, which then runs them all.`
   )
 }

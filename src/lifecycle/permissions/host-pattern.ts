@@ -12,11 +12,11 @@ function parseHostPattern(text: string): HostPattern {
   // An IPv6 address with a port is in brackets; without them, it has more than one colon.
   const [, name = text, port] = /^(\[[^\]]*\]|[^:]*)(?::(\d+))?$/.exec(text) ?? []
   const subdomains = name.startsWith('*.')
-  return { name: hostKey(subdomains ? name.slice(2) : name), subdomains, port: portOf(port) }
-}
-
-function portOf(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : Number(text)
+  return {
+    name: hostKey(subdomains ? name.slice(2) : name),
+    subdomains,
+    port: port === undefined ? undefined : Number(port),
+  }
 }
 
 /** What ends a host in an address. A look-up of names takes such characters, and would go elsewhere. */

@@ -20,8 +20,7 @@ export function createHostEnvironment(
   named: readonly string[] | undefined,
 ): HostEnvironment {
   return ({ permissions }) => {
-    const refusal = (variable: string): string | undefined =>
-      environmentRefusal(variable, { permissions, named })
+    const refusal = (variable: string): string | undefined => environmentRefusal(variable, permissions, named)
     return {
       refusal,
       read: (variable) =>
@@ -60,17 +59,14 @@ function isListed(patterns: readonly string[], variable: string): boolean {
   )
 }
 
-export interface EnvironmentLists {
-  /** Of the manifest; undefined: it declares nothing. */
-  permissions: Permissions | undefined
-  /** What the owner of the host names (`HOST_PLUGIN_ENVIRONMENT`); undefined: it is not set. */
-  named: readonly string[] | undefined
-}
-
-/** Why a plugin may not read this variable, with what would allow it; undefined when it may. */
+/**
+ * Why a plugin may not read this variable, with what would allow it; undefined when it may. `permissions`: of the manifest;
+ * undefined: it declares nothing. `named`: as in `createHostEnvironment`.
+ */
 export function environmentRefusal(
   variable: string,
-  { permissions, named }: EnvironmentLists,
+  permissions: Permissions | undefined,
+  named: readonly string[] | undefined,
 ): string | undefined {
   if (isListed(neverLowerCase, variable.toLowerCase())) {
     return `no plugin may read the environment variable ${variable}, which is the system's or the host's own`

@@ -52,18 +52,18 @@ const cases: [
 test('a variable is read when manifest and owner let it, and the system’s own never', () => {
   const wrong = cases.filter(([variable, listed, named, allowed]) => {
     const permissions = listed === undefined ? undefined : { environment: listed }
-    return (environmentRefusal(variable, { permissions, named }) === undefined) !== allowed
+    return (environmentRefusal(variable, permissions, named) === undefined) !== allowed
   })
   assert.deepEqual(wrong, [])
 })
 
 test('a refusal says all that would allow it', () => {
-  const both = environmentRefusal('API_KEY', { permissions: {}, named: [] })
+  const both = environmentRefusal('API_KEY', {}, [])
   assert.equal(
     both,
     'the plugin may not read the environment variable API_KEY; to let it, add "API_KEY" to permissions.environment of its manifest and add API_KEY to HOST_PLUGIN_ENVIRONMENT of this host',
   )
-  const never = environmentRefusal('HOME', { permissions: undefined, named: undefined })
+  const never = environmentRefusal('HOME', undefined, undefined)
   assert.equal(
     never,
     "no plugin may read the environment variable HOME, which is the system's or the host's own",
