@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { initialTransition, transition } from 'xstate'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
-import { evolvePlugin, initialPlugin, type PluginSnapshot, stateOf } from '../../src/journal/fold/evolve.ts'
+import { evolvePlugin, initialPlugin, type PluginSnapshot } from '../../src/journal/fold/evolve.ts'
 import { type PluginFact, pluginFacts } from '../../src/schema/journal/journal-event.ts'
 import { type PluginState, pluginStates } from '../../src/schema/plugin/plugin.ts'
 
@@ -70,7 +70,7 @@ type Type = PluginFact['type']
 function follow(types: readonly Type[], from: PluginSnapshot = initialPlugin(id)): PluginSnapshot {
   return types.reduce((snapshot, type) => {
     const next = evolvePlugin(snapshot, facts[type], at)
-    assert.ok(next, `${type} is refused in ${stateOf(snapshot)}`)
+    assert.ok(next, `${type} is refused in ${snapshot.value}`)
     return next
   }, from)
 }
@@ -169,11 +169,11 @@ const transitions: Record<PluginState, Partial<Record<Type, PluginState>>> = {
 for (const state of pluginStates) {
   test(`from ${state} exactly the facts of the table are possible, and lead where it says`, () => {
     const snapshot = follow(ways[state])
-    assert.equal(stateOf(snapshot), state)
+    assert.equal(snapshot.value, state)
     const found: Partial<Record<Type, PluginState>> = {}
     for (const type of Object.keys(pluginFacts) as Type[]) {
       const next = evolvePlugin(snapshot, facts[type], at)
-      if (next !== undefined) found[type] = stateOf(next)
+      if (next !== undefined) found[type] = next.value
     }
     assert.deepEqual(found, transitions[state])
   })
@@ -232,7 +232,7 @@ test('whatever happens is recorded in every state, and raises the revision by on
       for (const keeps of mayKeepRevision.has(type) ? [false, true] : [false]) {
         const after = evolvePlugin(before, { ...facts[type], data: data(type, keeps) } as PluginFact, at)
         if (after === undefined) continue
-        const title = `${type} in ${stateOf(before)}`
+        const title = `${type} in ${before.value}`
         assert.equal(after.context.revision, before.context.revision + (keeps ? 0 : 1), title)
         const expected = Object.entries(recorded[type] ?? {}) as [keyof PluginSnapshot['context'], unknown][]
         if (keeps && type === 'PluginLimitReached') continue
@@ -273,7 +273,7 @@ const rows: [title: string, before: Type[], then: Type[], after: PluginState][] 
 
 for (const [title, before, then, after] of rows) {
   test(`the specification's row "${title}" ends in ${after}`, () => {
-    assert.equal(stateOf(follow(then, follow(before))), after)
+    assert.equal(follow(then, follow(before)).value, after)
   })
 }
 

@@ -4,7 +4,7 @@ import type { Placement } from '../../schema/plugin/fleet-host.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { Config } from '../../schema/plugin/plugin.ts'
 import type { ChosenLimits } from '../../schema/plugin/plugin-limits.ts'
-import { accepts, isInstalled, type PluginSnapshot, stateOf } from './evolve.ts'
+import { accepts, isInstalled, type PluginSnapshot } from './evolve.ts'
 
 /** What a command means in the present state: the facts that it makes true at once, or why it may not be. */
 
@@ -64,7 +64,7 @@ export function releaseToReturnTo(snapshot: PluginSnapshot, version: string | un
 /** Pure. An empty list: it is so already. */
 export function decide(snapshot: PluginSnapshot, command: Command): PluginFact[] {
   const { id, enabled } = snapshot.context
-  const state = stateOf(snapshot)
+  const state = snapshot.value
   if (command.type === 'install') {
     if (isInstalled(snapshot)) {
       throw new Problem('already_installed', `${id} is installed; to get another version, update it.`)
@@ -132,6 +132,6 @@ function possible(snapshot: PluginSnapshot, fact: PluginFact): PluginFact[] {
   if (accepts(snapshot, fact)) return [fact]
   throw new Problem(
     'invalid_transition',
-    `${snapshot.context.id} is ${stateOf(snapshot)}; ${fact.type} is not possible from there. Try again when it has settled.`,
+    `${snapshot.context.id} is ${snapshot.value}; ${fact.type} is not possible from there. Try again when it has settled.`,
   )
 }

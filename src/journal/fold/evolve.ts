@@ -32,11 +32,6 @@ export function pluginIn(state: Pick<Applicable, 'plugins'>, id: string): Plugin
   return state.plugins.get(id) ?? initialPlugin(id)
 }
 
-/** The machine has no nested states, so its state value is a name. */
-export function stateOf(snapshot: PluginSnapshot): PluginState {
-  return snapshot.value
-}
-
 const statesWithFiles: ReadonlySet<PluginState> = new Set([
   'installed',
   'loading',
@@ -103,7 +98,7 @@ export function applyFact(
   }
   const next = evolvePlugin(plugins.get(fact.plugin) ?? initialPlugin(fact.plugin), fact, at)
   if (next === undefined) return undefined
-  return { host: before, plugin: next, value: stateOf(next), revision: next.context.revision }
+  return { host: before, plugin: next, value: next.value, revision: next.context.revision }
 }
 
 /** Folds events of the journal. Throws with a sentence at one that does not follow from those before. */

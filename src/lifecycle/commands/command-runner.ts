@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { Problem } from '../../base/problem.ts'
 import { requireRevision } from '../../journal/fold/decide.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { SupervisionParts } from '../supervision/reconciler.ts'
 import { type LifecycleContext, shuttingDown, snapshotOfPlugin } from '../context.ts'
@@ -96,7 +96,7 @@ export function createCommandRunner(
             // What came of the load that the command has ended is no change by somebody else.
             const isOutcome =
               takeTurn !== undefined &&
-              stateOf(seen) === 'loading' &&
+              seen.value === 'loading' &&
               present.context.revision === seen.context.revision + 1
             if (!isOutcome) requireRevision(present, expectedRevision)
             if (await isDecided(id, () => task(turnOf(id, command)), tries)) break

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { Problem } from '../../base/problem.ts'
 import { decide, requireInstalled } from '../../journal/fold/decide.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import { parseFullId } from '../../schema/names/identifier.ts'
 import type { FailedUpdate, Plugin } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
@@ -81,7 +81,7 @@ export function createPluginCommands(
         // Reading changes nothing, so it need not wait for the fact.
         const ahead = isLoadedNext ? loader.readAhead(id) : undefined
         await journal.append(facts, by.by, by.requestKey)
-        const state = stateOf(snapshotOfPlugin(context, id))
+        const state = snapshotOfPlugin(context, id).value
         if (state === 'loading') await loader.finishLoading(id, by.by, ahead)
         if (state === 'unloading') await loader.finishUnloading(id, by.by)
       }

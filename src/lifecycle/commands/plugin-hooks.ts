@@ -2,7 +2,6 @@ import { getOrInsert } from '../../base/get-or-insert.ts'
 import { createSecretCheck } from '../../base/keys/secret-check.ts'
 import { Problem } from '../../base/problem.ts'
 import { decide } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { PluginState } from '../../schema/plugin/plugin.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -45,7 +44,7 @@ export function createPluginHooks(
   /** Throws `hook_unavailable` for a plugin that is to have handlers in a moment: who sends takes "not found" for good. */
   function requireNoLoad(id: string): void {
     const snapshot = snapshotOfPlugin(context, id)
-    if (!snapshot.context.enabled || !runsSoon.has(stateOf(snapshot)) || effects.isSettled(id)) return
+    if (!snapshot.context.enabled || !runsSoon.has(snapshot.value) || effects.isSettled(id)) return
     throw new Problem('hook_unavailable', 'The plugin is being loaded; try again in a moment.', {
       retryAfter: 1,
     })

@@ -1,7 +1,6 @@
 import { messageOf, Problem } from '../../base/problem.ts'
 import { writing } from '../../base/files/storage-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles, StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { isNewer } from '../../repository/versions.ts'
@@ -213,7 +212,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
           const { enabled, error } = snapshotOfPlugin(context, id).context
           // The disk may have refused what follows from an update before this one.
           const isUntried = error === null || loader.isHeldUp(id)
-          if (enabled && isUntried && stateOf(snapshotOfPlugin(context, id)) !== 'running')
+          if (enabled && isUntried && snapshotOfPlugin(context, id).value !== 'running')
             await loadIfEnabled(id, 'update', by)
           return await endOfTrial(id)
         }

@@ -1,6 +1,5 @@
 import { Problem } from '../../base/problem.ts'
 import { decide, releaseToReturnTo } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -79,7 +78,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       // The machine was short of something: nobody knows of the version yet, and the one before would fare no better.
       if (loader.isHeldUp(id)) return false
       // Without an error nobody has tried it yet: nothing is loaded in safe mode.
-      const hasFailed = stateOf(snapshot) === 'failed' && error !== null
+      const hasFailed = snapshot.value === 'failed' && error !== null
       if (trial === null || before === undefined || !hasFailed) return false
       const manifest = await directory.readKeptManifest(identifierOf(id), before)
       if (manifest === undefined) {

@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { IsolateError } from '../../sandbox/isolate.ts'
@@ -159,7 +158,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   }
 
   async function settle(id: string): Promise<void> {
-    const state = stateOf(snapshotOfPlugin(context, id))
+    const state = snapshotOfPlugin(context, id).value
     if (state === 'installing') {
       // In a fleet another host is at it.
       if (!context.ownership.owns(id)) return

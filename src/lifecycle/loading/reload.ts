@@ -1,4 +1,3 @@
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
@@ -18,7 +17,7 @@ export function createReload(context: LifecycleContext, loader: Loader): Reload 
     const snapshot = snapshotOfPlugin(context, id)
     const load: PluginFact = { type: 'PluginLoadRequested', plugin: id, data: { reason } }
     const ahead = snapshot.context.enabled ? loader.readAhead(id) : undefined
-    if (stateOf(snapshot) === 'running') {
+    if (snapshot.value === 'running') {
       const unload: PluginFact = { type: 'PluginUnloadRequested', plugin: id, data: { reason } }
       await journal.append([...facts, unload], by, requestKey)
       await loader.finishUnloading(id, by, [load])

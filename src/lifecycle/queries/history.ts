@@ -1,5 +1,4 @@
 import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
@@ -21,7 +20,7 @@ export function createHistory(context: LifecycleContext): History {
     stateAt: (seq) => ({ seq, plugins: statesAt(journal.stateAt(seq)) }),
     machineState(id) {
       const snapshot = snapshotOfPlugin(context, id)
-      const state = stateOf(snapshot)
+      const state = snapshot.value
       const at = ''
       const whereabouts = ownership.whereabouts(id)
       const isPossible = (type: string): boolean =>

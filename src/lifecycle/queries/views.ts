@@ -1,6 +1,5 @@
 import { cutText } from '../../base/text/cut-text.ts'
 import type { HostState, PluginSnapshot } from '../../journal/fold/evolve.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginStateAt, PluginVersion } from '../../schema/api/api.ts'
 import { type Field, mapFields } from '../../schema/manifest/field.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
@@ -167,7 +166,7 @@ export function eventView(event: JournalEvent, known: KnownPlugins): JournalEven
 export function statesAt(state: HostState): PluginStateAt[] {
   return [...state.plugins.values()].map((snapshot) => ({
     id: snapshot.context.id,
-    state: stateOf(snapshot),
+    state: snapshot.value,
     enabled: snapshot.context.enabled,
     version: snapshot.context.version,
     revision: snapshot.context.revision,

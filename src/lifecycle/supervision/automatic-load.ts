@@ -1,6 +1,5 @@
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
@@ -18,7 +17,7 @@ export async function loadAutomatically(
   by: Origin = 'supervisor',
 ): Promise<void> {
   const snapshot = snapshotOfPlugin(context, id)
-  if (stateOf(snapshot) !== 'loading') {
+  if (snapshot.value !== 'loading') {
     const facts = decide(snapshot, { type: 'load', reason, automatic: true })
     await context.journal.append(facts, by).catch((error: unknown) => {
       if (isMachineFault(error)) loader.holdUp(id)

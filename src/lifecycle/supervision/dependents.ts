@@ -1,5 +1,4 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
@@ -75,7 +74,7 @@ export function createDependents(context: LifecycleContext, parts: SupervisionPa
 
   function lacksPlugins(id: string): boolean {
     const snapshot = snapshotOfPlugin(context, id)
-    return stateOf(snapshot) === 'failed' && snapshot.context.error?.code === 'dependency_unmet'
+    return snapshot.value === 'failed' && snapshot.context.error?.code === 'dependency_unmet'
   }
 
   function mayBeLoaded(id: string): boolean {

@@ -1,4 +1,3 @@
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import type { SupervisionParts } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -34,7 +33,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
 
   async function comeBack(id: string, reason: string): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    const state = stateOf(snapshot)
+    const state = snapshot.value
     const facts: PluginFact[] = []
     if (!context.ownership.owns(id)) return
     if (state === 'running' && !effects.isLoaded(id))
@@ -88,7 +87,7 @@ export function createEvictions(settings: EvictionsSettings): Evictions {
     moveAway(id, reason, wanted) {
       mutex
         .run(id, async () => {
-          if (commands.stopping || !wanted() || stateOf(snapshotOfPlugin(context, id)) !== 'running') return
+          if (commands.stopping || !wanted() || snapshotOfPlugin(context, id).value !== 'running') return
           await reload(id, [], reason, { by: 'supervisor' })
           await installer.returnFromTrial(id)
         })

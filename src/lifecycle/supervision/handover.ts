@@ -1,6 +1,6 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { isPassing } from '../../journal/fold/stale-decision.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
@@ -118,7 +118,7 @@ export function createHandover(
       await loader.settle(id)
       return
     }
-    const state = stateOf(before)
+    const state = before.value
     const isApart = dependenciesApart(context, id).length > 0
     if (state === 'running' && !isApart) {
       await loader.resume(id)

@@ -1,6 +1,6 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { Problem } from '../../base/problem.ts'
-import { isInstalled, stateOf } from '../../journal/fold/evolve.ts'
+import { isInstalled } from '../../journal/fold/evolve.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
@@ -64,7 +64,7 @@ export function createReconciler(
     if (!ownership.owns(id)) return false
     const snapshot = snapshotOfPlugin(context, id)
     const { enabled, error } = snapshot.context
-    switch (stateOf(snapshot)) {
+    switch (snapshot.value) {
       case 'installing':
       case 'loading':
       case 'unloading':
@@ -105,7 +105,7 @@ export function createReconciler(
       const finished = await mutex.run(id, () => finish(id))
       if (!finished) return
       await snapshots.flush()
-      const state = stateOf(snapshotOfPlugin(context, id))
+      const state = snapshotOfPlugin(context, id).value
       if (isUnfinished(id)) {
         schedule(id, Math.min(2 * delay, longestLoadDelay))
         return

@@ -1,6 +1,6 @@
 import { createSemaphore } from '../../base/semaphore.ts'
 import type { ScheduledCall } from '../../base/time/clock.ts'
-import { installedIn, isInstalled, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
+import { installedIn, isInstalled, type PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -27,7 +27,7 @@ export async function recoverPlugins(
   const slot = createSemaphore(pluginsAtOnce)
   const recover = async (found: PluginSnapshot): Promise<void> => {
     const { id } = found.context
-    const before = stateOf(found)
+    const before = found.value
     if (ownership.owns(id)) {
       await loader.settle(id)
       if (before === 'running' || before === 'loading' || before === 'unloading') {
@@ -84,7 +84,7 @@ export async function loadEnabledPlugins(
   await inDependencyOrder(context, enabledPlugins(context), async (id) => {
     try {
       const snapshot = snapshotOfPlugin(context, id)
-      const state = stateOf(snapshot)
+      const state = snapshot.value
       // Somebody may have disabled, loaded or removed it in the meantime.
       if (loads.stopped || !snapshot.context.enabled || !isInstalled(snapshot) || state === 'running') return
       await loadAutomatically(context, { loader, installer }, id, reason, by)
@@ -112,7 +112,7 @@ export async function unloadAllPlugins(context: LifecycleContext, loader: Loader
     running,
     async (id) => {
       try {
-        if (stateOf(snapshotOfPlugin(context, id)) === 'running') {
+        if (snapshotOfPlugin(context, id).value === 'running') {
           await journal.append(
             [{ type: 'PluginUnloadRequested', plugin: id, data: { reason: 'shutdown' } }],
             'shutdown',

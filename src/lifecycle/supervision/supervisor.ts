@@ -1,7 +1,6 @@
 import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
 import { scheduleDeadline } from '../../base/time/clock.ts'
 import { createKeyedTimers, type KeyedTimers } from '../../base/time/keyed-timers.ts'
-import { stateOf } from '../../journal/fold/evolve.ts'
 import type { SupervisionParts } from './reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { loadAutomatically } from './automatic-load.ts'
@@ -37,7 +36,7 @@ export function createSupervisor(
     if (stopped || !ownership.owns(id)) return
     const snapshot = snapshotOfPlugin(context, id)
     const { restart, crashes, trial } = snapshot.context
-    const state = stateOf(snapshot)
+    const state = snapshot.value
     function schedule(
       timers: KeyedTimers,
       delay: number,
@@ -78,13 +77,13 @@ export function createSupervisor(
 
   async function startAgain(id: string): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    if (stopped || stateOf(snapshot) !== 'failed' || snapshot.context.restart === null) return
+    if (stopped || snapshot.value !== 'failed' || snapshot.context.restart === null) return
     await loadAutomatically(context, { loader, installer }, id, 'restart after a crash')
   }
 
   async function stabilize(id: string, revision: number): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
-    if (stopped || stateOf(snapshot) !== 'running' || snapshot.context.revision !== revision) return
+    if (stopped || snapshot.value !== 'running' || snapshot.context.revision !== revision) return
     const data = { keepsRevision: true } as const
     await journal.append([{ type: 'PluginStabilized', plugin: id, data }], 'supervisor')
   }
@@ -95,7 +94,7 @@ export function createSupervisor(
         await loader.settle(id)
         const { restart, crashes, error } = snapshotOfPlugin(context, id).context
         if (stopped || (await installer.returnFromTrial(id))) return
-        if (stateOf(snapshotOfPlugin(context, id)) === 'failed' && restart === null) {
+        if (snapshotOfPlugin(context, id).value === 'failed' && restart === null) {
           logger.error('A plugin crashed too often and stays down until somebody starts it', {
             plugin: id,
             crashes,

@@ -8,7 +8,7 @@ import { eventsOf } from '../../fleet/journal/events-of.ts'
 import { type FleetJournal, openFleetJournal } from '../../fleet/journal/fleet-journal.ts'
 import { retrying } from '../../fleet/store/retrying.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
-import { type HostState, pluginIn, stateOf } from '../../journal/fold/evolve.ts'
+import { type HostState, pluginIn } from '../../journal/fold/evolve.ts'
 import type { Fact, HostFact, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { MembershipSettings } from './at-rest.ts'
 import { bringValues } from './bring-values.ts'
@@ -96,7 +96,7 @@ function whyNot(
   refused: readonly string[],
 ): string | undefined {
   const { repository } = snapshot.context
-  const there = stateOf(pluginIn(state, id))
+  const there = pluginIn(state, id).value
   if (there !== 'notInstalled' && there !== 'uninstalled') return 'the fleet has this plugin already'
   if (repository !== null && refused.includes(repository)) {
     return `it comes from ${repository}, and ${otherRepository}`

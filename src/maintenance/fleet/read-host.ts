@@ -5,7 +5,7 @@ import type { FileSystem } from '../../base/files/file-system.ts'
 import { unlessMachineFault } from '../../base/files/machine-fault.ts'
 import type { KeyRing } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
-import { installedIn, type PluginSnapshot, stateOf } from '../../journal/fold/evolve.ts'
+import { installedIn, type PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { type Journal, openJournal } from '../../journal/journal.ts'
 import { knownEnd } from '../../journal/snapshot/known-end.ts'
 import { handEdits, readSnapshot, snapshotFileName } from '../../journal/snapshot/snapshot.ts'
@@ -75,11 +75,11 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
       )
     }
     const snapshots = [...journal.state.plugins.values()]
-    const restless = snapshots.find((snapshot) => unrest.has(stateOf(snapshot)))
+    const restless = snapshots.find((snapshot) => unrest.has(snapshot.value))
     if (restless !== undefined) {
       throw new Error(
         `The host in ${directory} was not stopped in order, or "lupine fleet leave" has made the directory and no host has run ` +
-          `in it: ${restless.context.id} is ${stateOf(restless)}. Start a host there once without HOST_FLEET_URL, stop it, and ` +
+          `in it: ${restless.context.id} is ${restless.value}. Start a host there once without HOST_FLEET_URL, stop it, and ` +
           'try again.',
       )
     }

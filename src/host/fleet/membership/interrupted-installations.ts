@@ -1,7 +1,6 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import type { Logger } from '../../../base/log/log.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
-import { stateOf } from '../../../journal/fold/evolve.ts'
 import { logFailure } from '../log-failure.ts'
 
 /** Installations whose host has died on the way: nobody else would say that nothing came of them. */
@@ -38,7 +37,7 @@ export function createInterruptedInstallations(clock: Clock, logger: Logger): In
     review(journal) {
       const now = clock.monotonic()
       for (const [plugin, snapshot] of journal.state.plugins) {
-        if (stateOf(snapshot) !== 'installing') {
+        if (snapshot.value !== 'installing') {
           installing.delete(plugin)
           continue
         }

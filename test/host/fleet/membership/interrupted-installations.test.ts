@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLogger } from '../../../../src/base/log/log.ts'
 import { createInterruptedInstallations } from '../../../../src/host/fleet/membership/interrupted-installations.ts'
-import { pluginIn, stateOf } from '../../../../src/journal/fold/evolve.ts'
+import { pluginIn } from '../../../../src/journal/fold/evolve.ts'
 import type { Journal } from '../../../../src/journal/journal.ts'
 import type { Fact } from '../../../../src/schema/journal/journal-event.ts'
 import { createFleetStage } from '../../../fleet/fleet-stage.ts'
@@ -45,5 +45,5 @@ test('an installation whose host has died is ended, once, when it has taken too 
   const after = nextOf(journal)
   await journal.append([begun('@a/last')], 'http')
   assert.equal(await after, 'PluginInstallRequested @a/last')
-  assert.equal(stateOf(pluginIn(journal.state, '@a/new')), 'installing')
+  assert.equal(pluginIn(journal.state, '@a/new').value, 'installing')
 })
