@@ -7,7 +7,7 @@ import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { Warner } from '../../base/log/warning.ts'
 import { topicLevelsLimit } from '../../base/topic-filter.ts'
-import { isProgress, type WillRecord } from '../../schema/files/broker-record.ts'
+import { type WillRecord, writingPhase } from '../../schema/files/broker-record.ts'
 import { drainTimeout, inflightLimit } from '../broker-limits.ts'
 import { isFromPage } from '../listeners/is-from-page.ts'
 import { createBrokerRules } from './broker-rules.ts'
@@ -75,7 +75,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     createWriteBehind({
       folder: createRecordFolder({ ...settings.disk, clock, logger }),
       // Better a message twice than not at all.
-      isLast: isProgress,
+      phaseOf: writingPhase,
       clock,
       logger,
     })

@@ -29,7 +29,7 @@ export interface BrokerSessionsSettings {
   firstNumber: number
   /** Whether this client is connected now: its session does not give way. */
   isConnected: (clientId: string) => boolean
-  disk: Pick<WriteBehind, 'set' | 'delete'>
+  disk: Pick<WriteBehind, 'set' | 'delete' | 'writes'>
   warn: (message: string, fields?: LogFields) => void
 }
 

@@ -71,7 +71,11 @@ export interface BrokerStoreSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-const withoutDisk: Pick<WriteBehind, 'set' | 'delete'> = { set: () => undefined, delete: () => undefined }
+const withoutDisk: Pick<WriteBehind, 'set' | 'delete' | 'writes'> = {
+  set: () => undefined,
+  delete: () => undefined,
+  writes: 0,
+}
 
 export function createBrokerStore(settings: BrokerStoreSettings) {
   const { publisherOf, addressOf, publishWill, beginSearch, warn } = settings

@@ -10,7 +10,7 @@ import { subscriptionsPerClientLimit } from '../broker-limits.ts'
 import type { SessionFilters } from './session-filters.ts'
 import type { SessionRecords } from './session-records.ts'
 import { type Queued, releaseOf, type Session } from './session.ts'
-import { createSharedMessage } from './shared-messages.ts'
+import { createSharedMessage, type SharedMessage } from './shared-messages.ts'
 import type { StoredPacket } from './stored-packet.ts'
 import type { WriteBehind } from './write-behind.ts'
 
@@ -45,11 +45,13 @@ export function createSessionReader(parts: {
   seen: (number: number) => void
   filters: Pick<SessionFilters, 'add'>
   records: Pick<SessionRecords, 'keep' | 'keepPosition'>
-  disk: Pick<WriteBehind, 'set' | 'delete'>
+  disk: Pick<WriteBehind, 'set' | 'delete' | 'writes'>
 }): SessionReader {
   const { sessions, open, append, seen, filters, records, disk } = parts
   /** Of messages in records of a client's own: what is shared may name them as well. */
   const readAlone = new Set<number>()
+  /** They name some that have them by themselves: the process was killed before it had written that. */
+  const outdated = new Set<SharedMessage>()
 
   function restoreSession({ client, number, subscriptions }: SessionRecord): void {
     if (sessions.has(client)) return
@@ -92,9 +94,7 @@ export function createSessionReader(parts: {
     if (session === undefined || number < session.sharedFrom) return undefined
     // It was for another session with this id.
     if (session.isRead && number < session.number) return undefined
-    if (!readAlone.has(number)) return session
-    records.keepPosition(session)
-    return undefined
+    return readAlone.has(number) ? undefined : session
   }
 
   function restoreShared(record: SharedRecord): void {
@@ -108,6 +108,8 @@ export function createSessionReader(parts: {
     const shared = isShared
       ? createSharedMessage({ number, clients, isOnDisk: true }, packet, disk)
       : undefined
+    if (shared !== undefined && waiting.some((_, place) => readAlone.has(number + place)))
+      outdated.add(shared)
     for (const [place, session] of waiting.entries()) {
       if (session === undefined) continue
       append(session, { number: number + place, packet, ...(session.isRead ? { shared } : {}) })
@@ -121,6 +123,10 @@ export function createSessionReader(parts: {
       else if (record.kind === 'shared') restoreShared(record)
       else restoreAlone(record)
     },
-    end: () => readAlone.clear(),
+    end() {
+      for (const shared of outdated) shared.rewrite()
+      outdated.clear()
+      readAlone.clear()
+    },
   }
 }

@@ -13,27 +13,33 @@ export interface SharedMessage {
 export function createSharedMessage(
   { number, clients, isOnDisk }: { number: number; clients: readonly (string | null)[]; isOnDisk: boolean },
   { topic, qos, payload }: Pick<StoredPacket, 'topic' | 'qos' | 'payload'>,
-  disk: Pick<WriteBehind, 'set' | 'delete'>,
+  disk: Pick<WriteBehind, 'set' | 'delete' | 'writes'>,
 ): SharedMessage {
   const key = brokerRecordKey('shared', number)
-  const waiting = [...clients]
-  let left = waiting.filter((client) => client !== null).length
-  let mayBeOnDisk = isOnDisk
+  const since = disk.writes
+  /** By their places, those that have left: in which write, or after it. */
+  const leftIn: number[] = []
+  let left = clients.filter((client) => client !== null).length
 
-  function encode(): Buffer {
-    mayBeOnDisk = true
-    return encodeBrokerRecord({ kind: 'shared', number, topic, qos, clients: waiting, payload })
+  /** Whoever leaves while it is being written has its record of its own in the next write only. */
+  const isGone = (place: number): boolean => (leftIn[place] ?? Infinity) < disk.writes
+
+  function rewrite(): void {
+    if (left === 0) return
+    disk.set(key, () => {
+      const waiting = clients.map((client, place) => (isGone(place) ? null : client))
+      return encodeBrokerRecord({ kind: 'shared', number, topic, qos, clients: waiting, payload })
+    })
   }
 
-  const rewrite = (): void => disk.set(key, encode)
   rewrite()
   return {
     rewrite,
     leave(gone) {
-      waiting[gone - number] = null
+      leftIn[gone - number] = disk.writes
       left -= 1
       if (left === 0) disk.delete(key)
-      return mayBeOnDisk && left > 0
+      return (isOnDisk || disk.writes > since) && left > 0
     },
   }
 }

@@ -10,8 +10,19 @@ export const writeBehindDelay = 500
 /** What is encoded and written at a time; all of most writes. Between two, others have their turn. */
 const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
 
+/**
+ * In which order records are written that have changed in the same time, as the process may be killed between any two batches:
+ *
+ * - `alone`: first.
+ * - `after`: when those are on disk. Such a record may say that what is in one of them is not its concern any more.
+ * - `last`: when all else is on disk, and what was to go is gone, as they were when the write began. They tell of the others.
+ */
+export type WritePhase = 'alone' | 'after' | 'last'
+
 /** Records that are in memory first, and on disk a little later. */
 export interface WriteBehind {
+  /** How many writes have begun. What happens during one is for the next. */
+  readonly writes: number
   /** The record is there, or has changed; `encode` tells what it is when it is written. */
   set(key: string, encode: () => Buffer): void
   delete(key: string): void
@@ -39,12 +50,11 @@ export interface WriteFailure {
 
 export function createWriteBehind(settings: {
   folder: RecordFolder
-  /** Which records are written behind all others of their time, as they were when the first of those was. */
-  isLast: (key: string) => boolean
+  phaseOf: (key: string) => WritePhase
   clock: Clock
   logger: Logger
 }): WriteBehind {
-  const { folder, isLast, clock, logger } = settings
+  const { folder, phaseOf, clock, logger } = settings
   const live = new Map<string, () => Buffer>()
   /** What may be on disk. A record that comes and goes between two writes is not among them, and never written. */
   const stored = new Set<string>()
@@ -56,6 +66,7 @@ export function createWriteBehind(settings: {
   let taking: string | undefined
   let failure: WriteFailure | undefined
   let failures = 0
+  let writes = 0
   let timer: ScheduledCall | undefined
   let writing = Promise.resolve()
   let closed = false
@@ -95,17 +106,31 @@ export function createWriteBehind(settings: {
     return (records = opened.records)
   }
 
-  function changeOf(key: string): RecordChange {
-    const value = live.get(key)?.()
+  function changeOf(key: string, encode: (() => Buffer) | undefined): RecordChange {
+    const value = encode?.()
     if (value === undefined) stored.delete(key)
     else stored.add(key)
     return value === undefined ? { key } : { key, value }
   }
 
+  /**
+   * All that is there when a write begins is written, also what goes meanwhile: what takes its place is for the next write.
+   * For the same reason what goes does so after what has come.
+   */
   function* ordered(keys: ReadonlySet<string>): Generator<RecordChange> {
-    // What these tell of later would be on disk before it, as it is only written with what has changed meanwhile.
-    const last = [...keys].filter(isLast).map(changeOf)
-    for (const key of keys) if (!isLast(key)) yield changeOf(key)
+    const phases: Record<WritePhase | 'gone', [string, (() => Buffer) | undefined][]> = {
+      ...{ alone: [], after: [], gone: [], last: [] },
+    }
+    for (const key of keys) {
+      const encode = live.get(key)
+      const phase = phaseOf(key)
+      phases[encode === undefined && phase !== 'last' ? 'gone' : phase].push([key, encode])
+      // Whoever deletes it meanwhile is to know that it will be on disk.
+      if (encode !== undefined) stored.add(key)
+    }
+    const last = phases.last.map(([key, encode]) => changeOf(key, encode))
+    for (const phase of [phases.alone, phases.after, phases.gone])
+      for (const [key, encode] of phase) yield changeOf(key, encode)
     yield* last
   }
 
@@ -129,6 +154,7 @@ export function createWriteBehind(settings: {
       const target = await open()
       keys = dirty
       dirty = new Set()
+      writes += 1
       for (const piece of changes(keys)) await target.write(piece)
     } catch (error) {
       for (const key of keys) {
@@ -186,6 +212,9 @@ export function createWriteBehind(settings: {
     },
     get failure() {
       return failure
+    },
+    get writes() {
+      return writes
     },
     async close() {
       timer?.cancel()

@@ -146,9 +146,14 @@ export function brokerRecordKey(kind: BrokerRecord['kind'], name: string | numbe
   return `${folders[kind]}/${typeof name === 'number' ? String(name).padStart(digits, '0') : name}`
 }
 
-/** Whether it says that something has come, or has been sent. Written without the messages themselves it would be a loss. */
-export const isProgress = (key: string): boolean =>
-  key.startsWith(`${folders.unreleased}/`) || key.startsWith(`${folders.position}/`)
+/**
+ * When it is written, among what has changed in the same time. What says that something has come, or has been sent, would be a loss
+ * without the messages themselves; a shared message no longer names who has it in a record of its own.
+ */
+export function writingPhase(key: string): 'alone' | 'after' | 'last' {
+  if (key.startsWith(`${folders.unreleased}/`) || key.startsWith(`${folders.position}/`)) return 'last'
+  return key.startsWith(`${folders.shared}/`) ? 'after' : 'alone'
+}
 
 export function keyOfBrokerRecord(record: BrokerRecord): string {
   switch (record.kind) {

@@ -9,7 +9,7 @@ function create(connected: readonly string[] = []) {
   const warnings: string[] = []
   const sessions = createBrokerSessions({
     ...{ root: 'host', firstNumber: 100, isConnected: (client) => connected.includes(client) },
-    disk: { set: () => undefined, delete: () => undefined },
+    disk: { set: () => undefined, delete: () => undefined, writes: 0 },
     warn: (message) => void warnings.push(message),
   })
   return { sessions, warnings }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createBrokerSessions, sessionQueueLimit } from '../../../src/bus/store/broker-sessions.ts'
-import { decodeBrokerRecord, isProgress } from '../../../src/schema/files/broker-record.ts'
+import { decodeBrokerRecord, writingPhase } from '../../../src/schema/files/broker-record.ts'
 
 type Qos = 1 | 2
 
@@ -12,6 +12,7 @@ function createStage() {
   let dirty = new Map<string, (() => Buffer) | undefined>()
   let reading: string | undefined
   let counter = 0
+  let writes = 0
 
   const create = (firstNumber: number) =>
     createBrokerSessions({
@@ -19,6 +20,9 @@ function createStage() {
       disk: {
         set: (key, encode) => void (key === reading || dirty.set(key, encode)),
         delete: (key) => void dirty.set(key, undefined),
+        get writes() {
+          return writes
+        },
       },
     })
   let sessions = create(1_000)
@@ -51,8 +55,9 @@ function createStage() {
     },
     /** `isHalf`: the process is killed before it comes to what is written last. */
     write(isHalf = false): void {
+      writes += 1
       for (const [key, encode] of dirty) {
-        if (isHalf && isProgress(key)) continue
+        if (isHalf && writingPhase(key) === 'last') continue
         if (encode === undefined) disk.delete(key)
         else disk.set(key, encode())
       }

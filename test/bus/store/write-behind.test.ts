@@ -6,9 +6,15 @@ import {
   createWriteBehind,
   unreadDeletionsLimit,
   writeBehindDelay,
+  type WritePhase,
 } from '../../../src/bus/store/write-behind.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { createRecordingLogger } from '../bus-fixture.ts'
+
+function phaseOf(key: string): WritePhase {
+  if (key.startsWith('last/')) return 'last'
+  return key.startsWith('after/') ? 'after' : 'alone'
+}
 
 /** A folder in memory whose disk can refuse, in front of it what is written behind. */
 function createStage(content: Record<string, string> = {}) {
@@ -52,7 +58,7 @@ function createStage(content: Record<string, string> = {}) {
   }
   const clock = createManualClock()
   const logger = createRecordingLogger()
-  const behind = createWriteBehind({ folder, isLast: (key) => key.startsWith('last/'), clock, logger })
+  const behind = createWriteBehind({ folder, phaseOf, clock, logger })
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
   return {
     behind,
@@ -140,6 +146,26 @@ test('What is written last is as it was when the rest was: it does not tell of w
   await elapse()
   assert.deepEqual(state.batches[2], ['+b', '+last/a', '-last/gone'])
   assert.deepEqual([disk.get('last/a'), disk.has('last/gone')], ['told of b', false])
+})
+
+test('What takes the place of something is on disk before that goes, also if both happen while it is being written', async () => {
+  const { behind, state, set, elapse } = createStage()
+  for (const key of ['old', 'after/a', 'after/b']) set(key, '1')
+  await elapse()
+  set('after/a', '2')
+  behind.delete('after/b')
+  behind.delete('old')
+  for (let n = 0; n < 1_000; n += 1) set(`a${n}`, '1')
+  set('moves', '1')
+  state.meanwhile = () => {
+    state.meanwhile = () => undefined
+    behind.delete('moves')
+    set('new', '1')
+  }
+  await elapse()
+  assert.deepEqual(state.batches.slice(2), [['+moves', '+after/a', '-after/b', '-old']])
+  await elapse()
+  assert.deepEqual(state.batches.slice(3), [['+new', '-moves']])
 })
 
 test('On a full disk everything goes on in memory, is told once, and is written when there is room', async () => {
