@@ -91,6 +91,10 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     stop()
   }
 
+  /** The same, but after a pause at the latest. */
+  const changeSoon = (deadline: number): Promise<void> =>
+    changeUntil(Math.min(deadline, clock.monotonic() + movePause))
+
   async function ask(
     host: string,
     method: string,
@@ -131,7 +135,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
         deadline ??= clock.monotonic() + moveWait
         if (!isMoving) throw error
         if (clock.monotonic() >= deadline) throw stillMoving(error, ownership.whereabouts(id))
-        await changeUntil(Math.min(deadline, clock.monotonic() + movePause))
+        await changeSoon(deadline)
       }
     }
   }
@@ -244,7 +248,10 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     return { ...known, finish }
   }
 
-  const install = createFleetInstalling({ lifecycle, journal, clock, maySpeak: keeper.maySpeak, holderSoon })
+  const install = createFleetInstalling({
+    ...{ lifecycle, journal, clock, holderSoon, changeSoon },
+    maySpeak: keeper.maySpeak,
+  })
 
   const { place: placeThere, ...forwarded } = forwarding
   return {

@@ -8,13 +8,15 @@ import { ElsewhereError } from '../../../lifecycle/ownership.ts'
 import { moveWait, storeAway } from './fleet-problems.ts'
 
 export interface FleetInstallingParts {
-  lifecycle: RunningLifecycle
-  journal: FleetJournal
+  lifecycle: Pick<RunningLifecycle, 'install' | 'get'>
+  journal: Pick<FleetJournal, 'live' | 'finishBegun'>
   clock: Clock
   /** Whether the store can be heard. */
   maySpeak(): boolean
   /** Resolves when a host has the plugin. */
   holderSoon(id: string): Promise<unknown>
+  /** Resolves when something about hosts and leases has changed, after a pause or at the deadline (monotonic clock) at the latest. */
+  changeSoon(deadline: number): Promise<void>
 }
 
 /** Installs at the host that is asked: nobody has the plugin yet. */
@@ -33,6 +35,8 @@ export function createFleetInstalling(parts: FleetInstallingParts): LifecycleFac
         deadline ??= clock.monotonic() + moveWait
         const isGivenBack = error instanceof ElsewhereError && !installed(given[0].fullId)
         if (!isGivenBack || clock.monotonic() >= deadline) throw error
+        // What it had ends in its worker, of which nothing is heard before the event loop goes round.
+        await parts.changeSoon(deadline)
       }
     }
   }
