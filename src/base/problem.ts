@@ -109,7 +109,7 @@ export function sentProblem(error: unknown): SentProblem {
 
 /** A newer host may know more codes. */
 export function receivedProblem({ code, message, errors }: SentProblem): Problem {
-  const known = code in problemTable ? (code as ProblemCode) : 'internal'
+  const known = Object.hasOwn(problemTable, code) ? (code as ProblemCode) : 'internal'
   return new Problem(known, message, errors === undefined ? {} : { errors })
 }
 

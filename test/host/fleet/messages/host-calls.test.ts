@@ -82,6 +82,20 @@ test('a problem of the other host is that of the caller, with its details', asyn
   })
 })
 
+test('a problem of a code that only the other host knows is internal to this one', async (t) => {
+  const { host } = await stage(t)
+  await host('b', async (code) => {
+    throw Object.assign(new Problem('internal', 'It is too new.'), { code })
+  })
+  const { calls } = await host('a')
+  for (const code of ['of_a_newer_host', 'constructor', '__proto__'])
+    await assert.rejects(calls.call('b', code, [], { timeout: 10_000 }), {
+      code: 'internal',
+      status: 500,
+      message: 'It is too new.',
+    })
+})
+
 test('where there is no such host that is known at once; one that says nothing is given up in time', async (t) => {
   const { host } = await stage(t)
   await host('silent', () => new Promise(() => undefined))
