@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { diskRetryDelays } from '../../../src/base/files/disk-retry-delays.ts'
 import { createBrokerSessions } from '../../../src/bus/store/broker-sessions.ts'
 import type { RecordFolder } from '../../../src/bus/store/record-folder.ts'
 import { createWriteBehind, writeBehindDelay } from '../../../src/bus/store/write-behind.ts'
@@ -23,6 +24,8 @@ async function createStage(content: Disk = new Map()) {
   const state = {
     /** What a kill after each single change would have left. */
     kills: [] as { disk: Disk; done: Set<string> }[],
+    /** Which of the next batches the disk refuses. */
+    refusals: [] as boolean[],
     /** Between two batches. */
     meanwhile: (): void => undefined,
   }
@@ -35,6 +38,7 @@ async function createStage(content: Disk = new Map()) {
         anew: false,
         records: {
           write(changes) {
+            if (state.refusals.shift() === true) return Promise.reject(new Error('no space'))
             for (const { key, value } of changes) {
               if (value === undefined) disk.delete(key)
               else disk.set(key, wholes.get(value) ?? value)
@@ -116,6 +120,12 @@ async function createStage(content: Disk = new Map()) {
     anew(client: string): void {
       for (const { topic, qos } of sessions.takeUnsent(client)) publish([client], qos === 2 ? 2 : 1, topic)
     },
+    /** Its session ends, and another one begins. */
+    forget(client: string): void {
+      for (const { topic } of sessions.queueOf(client)) done.add(`${client} ${topic}`)
+      sessions.forget(client)
+      sessions.subscribe(client, { topic: '#', qos: 2 })
+    },
     subscribe: (client: string) => {
       sessions.subscribe(client, { topic: '#', qos: 2 })
     },
@@ -123,6 +133,10 @@ async function createStage(content: Disk = new Map()) {
     async write(): Promise<void> {
       clock.advance(writeBehindDelay)
       await new Promise((resolve) => setImmediate(resolve))
+      while (behind.failure !== undefined) {
+        clock.advance(Math.max(...diskRetryDelays))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
     },
   }
 }
@@ -144,23 +158,24 @@ const act = fc.oneof(
     weight: 5,
     arbitrary: fc.record({ kind: fc.constantFrom('send' as const, 'acknowledge' as const), client, which }),
   },
-  { weight: 1, arbitrary: fc.record({ kind: fc.constant('anew' as const), client }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constantFrom('anew' as const, 'forget' as const), client }) },
 )
 type Act = typeof act extends fc.Arbitrary<infer T> ? T : never
 
 function perform(stage: Stage, one: Act): void {
   if (one.kind === 'publish') stage.publish(one.clients, one.qos)
-  else if (one.kind === 'anew') stage.anew(one.client)
-  else stage[one.kind](one.client, one.which)
+  else if ('which' in one) stage[one.kind](one.client, one.which)
+  else stage[one.kind](one.client)
 }
 
 /** What is done, then a write, and what is done between its batches. */
 const round = fc.record({
   before: fc.array(act, { maxLength: 8 }),
   meanwhile: fc.array(fc.array(act, { maxLength: 3 }), { maxLength: 6 }),
+  refusals: fc.array(fc.boolean(), { maxLength: 12 }),
 })
 
-test('A kill between any two batches loses nothing whose note of arrival is on disk, and what was confirmed before the last whole write does not come again', async () => {
+test('A kill between any two batches, also of a disk that was full meanwhile, loses nothing whose note of arrival is on disk, and what was confirmed before the last whole write does not come again', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(round, { minLength: 1, maxLength: 4 }), fc.nat(), async (rounds, at) => {
       const stage = await createStage()
@@ -173,12 +188,13 @@ test('A kill between any two batches loses nothing whose note of arrival is on d
       }
       let over = new Set<string>()
       const moments: { disk: Disk; done: Set<string>; over: Set<string> }[] = []
-      for (const { before, meanwhile } of rounds) {
+      for (const { before, meanwhile, refusals } of rounds) {
         before.forEach(performed)
         const atStart = new Set(stage.done)
         const pending = [...meanwhile]
         stage.state.meanwhile = () => pending.shift()?.forEach(performed)
         stage.state.kills = []
+        stage.state.refusals = [...refusals]
         await stage.write()
         for (const kill of stage.state.kills) moments.push({ ...kill, over })
         over = atStart
@@ -209,6 +225,6 @@ test('A kill between any two batches loses nothing whose note of arrival is on d
           )
       }
     }),
-    { numRuns: 100 },
+    { numRuns: 150 },
   )
 })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createBrokerSessions, sessionQueueLimit } from '../../../src/bus/store/broker-sessions.ts'
+import { createSharedMessage } from '../../../src/bus/store/shared-messages.ts'
 import { decodeBrokerRecord, writingPhase } from '../../../src/schema/files/broker-record.ts'
 
 type Qos = 1 | 2
@@ -174,6 +175,21 @@ test('A client that begins anew after its session was forgotten does not get wha
   stage.write()
   stage.restart()
   assert.deepEqual([stage.waiting('one').length, stage.waiting('two')], [1, []])
+})
+
+test('A message that waits for nobody any more is not written again', () => {
+  const kept = new Set<string>()
+  const disk = {
+    set: (key: string) => void kept.add(key),
+    delete: (key: string) => void kept.delete(key),
+    writes: 1,
+  }
+  const packet = { topic: 'x', qos: 1 as const, payload: Buffer.alloc(0) }
+  const shared = createSharedMessage({ number: 7, clients: ['one', 'two'], isOnDisk: true }, packet, disk)
+  assert.deepEqual([shared.leave(7), kept.size], [true, 1])
+  assert.deepEqual([shared.leave(8), kept.size], [false, 0])
+  shared.rewrite()
+  assert.equal(kept.size, 0)
 })
 
 const all = ['one', 'two', 'three']
