@@ -66,7 +66,8 @@ export function createSessionReader(parts: {
     if (session === undefined) return
     session.sharedFrom = number
     seen(number - 1)
-    records.keepPosition(session)
+    // The disk could not be read before, and this client has come back meanwhile: what it has got since may have a lower number.
+    if (session.isRead) records.keepPosition(session)
   }
 
   function restoreAlone(record: QueuedRecord | ReleasedRecord): void {

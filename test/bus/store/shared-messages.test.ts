@@ -3,7 +3,13 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { createBrokerSessions, sessionQueueLimit } from '../../../src/bus/store/broker-sessions.ts'
 import { createSharedMessage } from '../../../src/bus/store/shared-messages.ts'
-import { decodeBrokerRecord, writingPhase } from '../../../src/schema/files/broker-record.ts'
+import {
+  decodeBrokerRecord,
+  encodeBrokerRecord,
+  keyOfBrokerRecord,
+  type PositionRecord,
+  writingPhase,
+} from '../../../src/schema/files/broker-record.ts'
 
 type Qos = 1 | 2
 
@@ -12,6 +18,7 @@ function createStage() {
   const disk = new Map<string, Buffer>()
   let dirty = new Map<string, (() => Buffer) | undefined>()
   let reading: string | undefined
+  let taken = (): unknown => undefined
   let counter = 0
   let writes = 0
 
@@ -19,7 +26,7 @@ function createStage() {
     createBrokerSessions({
       ...{ root: 'host', firstNumber, isConnected: () => false, warn: () => undefined },
       disk: {
-        set: (key, encode) => void (key === reading || dirty.set(key, encode)),
+        set: (key, encode) => void (key === reading ? taken() : dirty.set(key, encode)),
         delete: (key) => void dirty.set(key, undefined),
         get writes() {
           return writes
@@ -76,6 +83,18 @@ function createStage() {
         sessions.restore(record)
         reading = undefined
       }
+      sessions.restored()
+    },
+    /** It is on disk, which could not be read before; what is not taken goes. */
+    takeLate(record: PositionRecord): void {
+      const key = keyOfBrokerRecord(record)
+      disk.set(key, encodeBrokerRecord(record))
+      let isTaken = false
+      reading = key
+      taken = () => (isTaken = true)
+      sessions.restore(record)
+      reading = undefined
+      if (!isTaken) dirty.set(key, undefined)
       sessions.restored()
     },
     waiting: (client: string) =>
@@ -158,6 +177,16 @@ test('What comes after a start whose time of day is earlier is not taken for wha
   stage.write()
   stage.restart()
   stage.publish(['one', 'two'], 1)
+  stage.write()
+  stage.restart()
+  assert.deepEqual([stage.waiting('one').length, stage.waiting('two').length], [1, 1])
+})
+
+test('How far a client was in an earlier run does not take what has come to it in this one, before the disk could be read, by a clock that was set back', () => {
+  const stage = createStage()
+  for (const client of ['one', 'two']) stage.subscribe(client)
+  stage.publish(['one', 'two'], 1)
+  stage.takeLate({ kind: 'position', client: 'one', number: 5_000 })
   stage.write()
   stage.restart()
   assert.deepEqual([stage.waiting('one').length, stage.waiting('two').length], [1, 1])
