@@ -780,7 +780,10 @@ test('connections that nobody uses make room for others, and those in use do not
     await until('the slow request', async () => slow.length > 0)
     const allowed = { connect: () => undefined, httpRequests: many }
     const request = requestOf(`http://127.0.0.1:${port}/`)
-    const answers = Array.from({ length: many }, () => client.request('@test/many', request, never, allowed))
+    const answers = Array.from({ length: many }, () =>
+      // As the host does, each with a signal of its own.
+      client.request('@test/many', request, new AbortController().signal, allowed),
+    )
     for (const answer of await Promise.all(answers)) assert.equal(text(answer), 'fine')
     assert.equal(open.size, many)
     assert.equal(text(await ask('/')), 'fine')
