@@ -129,3 +129,15 @@ plugin:onCleanup(function() plugin:log("info", "cleaned up") end)
   },
   { id: 'future', lua: onInit('').replace('PLUGIN', 'future'), manifest: { minHostVersion: '99.0.0' } },
 ]
+
+/** Others wait for its `isOpen()`; its control `open` sets that. */
+export const gateFixture: FixturePlugin = {
+  id: 'gate',
+  lua: `
+local plugin = Plugin:new("gate")
+local open = false
+plugin:control("open", function() return open end, function(value) open = value end)
+function plugin:isOpen() return open end
+return plugin
+`,
+}

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openJournal } from '../../fleet/fleet-stage.ts'
+import { gateFixture } from '../../helpers/fixture-repository.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
 
 /** What a caller is answered when another host of the fleet has written about a plugin that is being loaded for it. */
@@ -10,16 +11,7 @@ const slow = '@fixtures/slow'
 const path = (id: string, rest: string): string => `/api/plugins/${encodeURIComponent(id)}/${rest}`
 
 const plugins = [
-  {
-    id: 'gate',
-    lua: `
-local plugin = Plugin:new("gate")
-local open = false
-plugin:control("open", function() return open end, function(value) open = value end)
-function plugin:isOpen() return open end
-return plugin
-`,
-  },
+  gateFixture,
   {
     id: 'slow',
     lua: `

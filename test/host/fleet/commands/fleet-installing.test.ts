@@ -4,20 +4,12 @@ import { systemClock } from '../../../../src/base/time/clock.ts'
 import { createFleetInstalling } from '../../../../src/host/fleet/commands/fleet-installing.ts'
 import { initialState } from '../../../../src/journal/fold/evolve.ts'
 import type { Fact } from '../../../../src/schema/journal/journal-event.ts'
+import { gateFixture } from '../../../helpers/fixture-repository.ts'
 import { startHostFor } from '../../../helpers/test-host.ts'
 
 const id = '@fixtures/slow'
 const plugins = [
-  {
-    id: 'gate',
-    lua: `
-local plugin = Plugin:new("gate")
-local open = false
-plugin:control("open", function() return open end, function(value) open = value end)
-function plugin:isOpen() return open end
-return plugin
-`,
-  },
+  gateFixture,
   {
     id: 'slow',
     lua: `
