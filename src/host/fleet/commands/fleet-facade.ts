@@ -17,11 +17,12 @@ import { createFleetInstalling } from './fleet-installing.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
 import { createFleetLogs, timeQuestion } from './fleet-logs.ts'
 import type { FleetMember } from '../membership/fleet-member.ts'
-import { moveWait, moving, stillMoving, storeAway, withoutHolder } from './fleet-problems.ts'
+import { moveWait, moving, storeAway, withoutHolder } from './fleet-problems.ts'
 import type { HostCalls } from '../messages/host-calls.ts'
 import { createFleetPlacing, labelsOf } from '../placement/placing.ts'
 import { reachEvent } from '../messages/reach-event.ts'
 import { createFleetRequests } from './shared-requests.ts'
+import { createWhileMoving } from './while-moving.ts'
 
 /**
  * Any host answers for all: commands and questions about a plugin reach the host that has it. What the journal knows is answered
@@ -52,8 +53,6 @@ const questionTimeout = 3_000
 const commandTimeout = 300_000
 /** Milliseconds for what is asked about a request from outside. */
 const hookTimeouts = { findHook: questionTimeout, takeHook: 60_000 } as const
-/** Milliseconds after which the host that is known to have it is asked again. */
-const movePause = 100
 
 /** Of a question that another host does not answer: what is known here is better than nothing. */
 const goesWithout: ReadonlySet<string> = new Set(['fleet_unreachable', 'plugin_moving'])
@@ -91,9 +90,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
     stop()
   }
 
-  /** The same, but after a pause at the latest. */
-  const changeSoon = (deadline: number): Promise<void> =>
-    changeUntil(Math.min(deadline, clock.monotonic() + movePause))
+  const whileMoving = createWhileMoving({ clock, ownership, changeUntil })
 
   async function ask(
     host: string,
@@ -118,26 +115,20 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   async function command(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
-    let deadline: number | undefined
-    for (;;) {
-      const isOwn = ownership.owns(id) || !installed(id)
-      const host = isOwn ? member.id : await holderSoon(id)
-      try {
-        if (host === member.id) return await perform(method, [id, ...rest])
-        return await ask(host, method, [id, ...rest], commandTimeout)
-      } catch (error) {
-        // It does not have it any more, or not yet, and has done nothing. What this host has begun is not begun again.
-        const isMoving =
-          host === member.id
-            ? error instanceof ElsewhereError
-            : error instanceof Problem && error.code === 'plugin_moving'
-        // Counted from the first word of it: the store may have been away for a moment before.
-        deadline ??= clock.monotonic() + moveWait
-        if (!isMoving) throw error
-        if (clock.monotonic() >= deadline) throw stillMoving(error, ownership.whereabouts(id))
-        await changeSoon(deadline)
-      }
+    let host = member.id
+    const attempt = async (): Promise<unknown> => {
+      // That nobody has it is no refusal of a host.
+      host = member.id
+      if (!ownership.owns(id) && installed(id)) host = await holderSoon(id)
+      if (host === member.id) return perform(method, [id, ...rest])
+      return ask(host, method, [id, ...rest], commandTimeout)
     }
+    return whileMoving(id, attempt, (error) =>
+      // It does not have it any more, or not yet, and has done nothing. What this host has begun is not begun again.
+      host === member.id
+        ? error instanceof ElsewhereError
+        : error instanceof Problem && error.code === 'plugin_moving',
+    )
   }
 
   async function question(method: string, id: string, ...rest: unknown[]): Promise<unknown> {
@@ -249,7 +240,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
   }
 
   const install = createFleetInstalling({
-    ...{ lifecycle, journal, clock, holderSoon, changeSoon },
+    ...{ lifecycle, journal, holderSoon, whileMoving },
     maySpeak: keeper.maySpeak,
   })
 

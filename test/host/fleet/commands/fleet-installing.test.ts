@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../../../src/base/time/clock.ts'
 import { createFleetInstalling } from '../../../../src/host/fleet/commands/fleet-installing.ts'
+import { createWhileMoving } from '../../../../src/host/fleet/commands/while-moving.ts'
 import { initialState } from '../../../../src/journal/fold/evolve.ts'
+import { ownsAll } from '../../../../src/lifecycle/ownership.ts'
 import type { Fact } from '../../../../src/schema/journal/journal-event.ts'
 import { gateFixture } from '../../../helpers/fixture-repository.ts'
 import { startHostFor } from '../../../helpers/test-host.ts'
@@ -37,15 +39,18 @@ test('an installation leaves the host to end what it was cut off from, and is do
   await lifecycle.record(facts as never, 'http')
   // Time goes on with each look at it, so that no machine is too slow.
   let looks = 0
-  const install = createFleetInstalling({
-    lifecycle,
+  const whileMoving = createWhileMoving({
     clock: { ...systemClock, monotonic: () => (looks += 1) },
+    ownership: ownsAll,
+    async changeUntil() {
+      await host.request('PUT', '/api/plugins/gate/controls/open', { body: { value: true } })
+    },
+  })
+  const install = createFleetInstalling({
+    ...{ lifecycle, whileMoving },
     journal: { live: initialState(), finishBegun: () => Promise.resolve() },
     maySpeak: () => true,
     holderSoon: () => Promise.resolve(),
-    async changeSoon() {
-      await host.request('PUT', '/api/plugins/gate/controls/open', { body: { value: true } })
-    },
   })
   const installed = await install({ fullId: id }, { by: 'http' })
   assert.deepEqual([installed.id, installed.state], [id, 'installed'])
