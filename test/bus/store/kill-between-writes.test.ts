@@ -8,6 +8,7 @@ import { createWriteBehind, writeBehindDelay } from '../../../src/bus/store/writ
 import { decodeBrokerRecord, writingPhase } from '../../../src/schema/files/broker-record.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { createRecordingLogger } from '../bus-fixture.ts'
+import { acknowledgeOne, sendOne } from './session-client.ts'
 
 type Disk = ReadonlyMap<string, Buffer>
 
@@ -101,20 +102,12 @@ async function createStage(content: Disk = new Map()) {
       const bytes = Buffer.from(String(published))
       set(noteKey, () => bytes)
     },
-    send(client: string, which: number): void {
-      const unsent = sessions
-        .queueOf(client)
-        .filter(({ cmd, messageId }) => cmd === 'publish' && messageId === undefined)
-      const one = unsent[which % Math.max(1, unsent.length)]
-      if (one !== undefined) sessions.sending(client, { ...one, messageId: 1 })
+    send: (client: string, which: number) => {
+      sendOne(sessions, client, which)
     },
     acknowledge(client: string, which: number): void {
-      const sent = sessions.queueOf(client).filter(({ messageId }) => messageId !== undefined)
-      const one = sent[which % Math.max(1, sent.length)]
-      if (one?.messageId === undefined) return
-      done.add(`${client} ${one.topic}`)
-      if (one.cmd === 'publish' && one.qos === 2) sessions.released(client, one.messageId)
-      else sessions.confirmed(client, one.messageId)
+      const topic = acknowledgeOne(sessions, client, which)
+      if (topic !== undefined) done.add(`${client} ${topic}`)
     },
     /** What has come while its client was served what had waited: it comes as a message of its own. */
     anew(client: string): void {

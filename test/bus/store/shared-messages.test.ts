@@ -10,6 +10,7 @@ import {
   type PositionRecord,
   writingPhase,
 } from '../../../src/schema/files/broker-record.ts'
+import { acknowledgeOne, sendOne } from './session-client.ts'
 
 type Qos = 1 | 2
 
@@ -45,22 +46,10 @@ function createStage() {
       const packet = { cmd: 'publish', topic: `t/${counter}`, payload, qos, retain: false }
       sessions.enqueue(clients, { ...packet, brokerId: 'b', brokerCounter: (counter += 1) }, payload)
     },
-    /** Sends one of those that have not been sent. */
-    send(client: string, which: number): void {
-      const unsent = sessions
-        .queueOf(client)
-        .filter(({ cmd, messageId }) => cmd === 'publish' && messageId === undefined)
-      const one = unsent[which % Math.max(1, unsent.length)]
-      if (one !== undefined) sessions.sending(client, { ...one, messageId: 1 })
+    send: (client: string, which: number) => {
+      sendOne(sessions, client, which)
     },
-    /** One of those that were sent is received: it is done, or its release takes its place. */
-    acknowledge(client: string, which: number): void {
-      const sent = sessions.queueOf(client).filter(({ messageId }) => messageId !== undefined)
-      const one = sent[which % Math.max(1, sent.length)]
-      if (one?.messageId === undefined) return
-      if (one.cmd === 'publish' && one.qos === 2) sessions.released(client, one.messageId)
-      else sessions.confirmed(client, one.messageId)
-    },
+    acknowledge: (client: string, which: number) => acknowledgeOne(sessions, client, which),
     /** `isHalf`: the process is killed before it comes to what is written last. */
     write(isHalf = false): void {
       writes += 1
