@@ -134,7 +134,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
       'listeners',
       'store',
     ],
-    external: ['bus.ts', 'broker-limits.ts', 'problems.ts', 'inbox.ts'],
+    external: ['bus.ts', 'broker-limits.ts', 'problems.ts', 'inbox.ts', 'topic-matcher.ts'],
   },
   repository: {
     'repository.ts': [],

@@ -1,7 +1,8 @@
 import type { IPublishPacket, MqttClient } from 'mqtt'
-import { filterMatches, withoutShare } from '../../base/topic-filter.ts'
+import { hidesDollar, withoutShare } from '../../base/topic-filter.ts'
 import type { BusMessage, BusSubscription, SubscribeOptions } from '../bus.ts'
 import type { Inbox, InboxEntry } from '../inbox.ts'
+import { createTopicMatcher } from '../topic-matcher.ts'
 import { type Quarantine, subscriptionTo, type Subject } from './quarantine.ts'
 
 /** All host subscriptions with one filter; for the broker they are one. */
@@ -50,6 +51,8 @@ export function createGroupedSubscriptions(
   refused: (filter: string, error: Error) => void,
 ): GroupedSubscriptions {
   const groups = new Map<string, Group>()
+  /** The same, by what each is to. */
+  const matcher = createTopicMatcher<Group>()
   const requests = new Map<number, Request>()
   let nextIdentifier = 1
   let connection: { client: MqttClient; protocolVersion: 4 | 5 } | undefined
@@ -60,6 +63,13 @@ export function createGroupedSubscriptions(
   })
   const isSuspected = (group: Group): boolean => quarantine.admission(subjectOf(group), 0) === 'alone'
   const isCurrent = (client: MqttClient): boolean => connection?.client === client
+
+  function begin(filter: string, plugin: string | undefined): Group {
+    const group: Group = { filter, members: new Set(), plugin, qos: 0, requests: [], isHeld: false }
+    groups.set(filter, group)
+    matcher.add(withoutShare(filter), group)
+    return group
+  }
 
   /** Resolves when the broker has answered, or is gone. */
   async function request(group: Group, asking: readonly InboxEntry[]): Promise<void> {
@@ -101,8 +111,9 @@ export function createGroupedSubscriptions(
     if (identifiers === undefined) {
       // An older broker does not say. Then those who subscribed before see retained messages again; and one
       // that sends a message once for each of several overlapping filters is taken to have several messages.
-      return [...groups.values()]
-        .filter(({ filter }) => filterMatches(withoutShare(filter), topic))
+      return matcher
+        .match(topic)
+        .filter(({ filter }) => !hidesDollar(withoutShare(filter), topic))
         .map((group) => ({ group, asking: [...group.members] }))
     }
     const all = Array.isArray(identifiers) ? identifiers : [identifiers]
@@ -112,10 +123,7 @@ export function createGroupedSubscriptions(
   return {
     add(filter, handler, options) {
       const plugin = options?.plugin
-      const group = groups.get(filter) ?? {
-        ...{ filter, members: new Set<InboxEntry>(), plugin, qos: 0, requests: [], isHeld: false },
-      }
-      groups.set(filter, group)
+      const group = groups.get(filter) ?? begin(filter, plugin)
       if (group.plugin !== plugin) group.plugin = undefined
       if (options?.qos !== 0) group.qos = 2
       const member = inbox.open(handler, options)
@@ -127,6 +135,7 @@ export function createGroupedSubscriptions(
           group.members.delete(member)
           if (group.members.size > 0 || groups.get(filter) !== group) return
           groups.delete(filter)
+          matcher.remove(withoutShare(filter), group)
           for (const identifier of group.requests) requests.delete(identifier)
           // Where it was kept back the broker has not been asked for it, and may end the connection over this, too.
           if (group.requests.length > 0) connection?.client.unsubscribe(filter)
