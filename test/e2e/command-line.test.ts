@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, mkdir, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { directoryWithPlugin } from '../helpers/data-directory.ts'
@@ -24,6 +24,7 @@ async function takenPort(context: TestContext): Promise<number> {
   return address.port
 }
 
+const scripts = join(import.meta.dirname, '..', '..', 'scripts')
 const free = ['--http-port', '0', '--mqtt-port', '0']
 
 for (const [setting, others] of [
@@ -56,24 +57,36 @@ test('a second host on the same data directory ends with one line and code 1, an
   assert.equal((await fetch(`${first.http}/livez`)).status, 200)
 })
 
-test('an older Node than the program needs ends with one line that names both, and code 1', async (context) => {
-  const directory = join(await temporaryDirectory(context), 'data')
-  const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.3' } })`
-  const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(older)}`
-  const { code, stdout, stderr } = await runProgram(['--data-dir', directory, ...free], { NODE_OPTIONS })
-  assert.deepEqual([code, stdout, existsSync(directory)], [1, '', false])
-  assert.match(stderr, /^lupine: this is Node 20\.18\.3, and Node 20\.19 or newer is needed.*\n$/)
-})
+for (const script of [programPath, join(scripts, 'start.mjs'), join(scripts, 'require-node.mjs')])
+  test(`an older Node than is needed ends ${basename(script)} with one line that names both, and code 1`, async (context) => {
+    const directory = join(await temporaryDirectory(context), 'data')
+    const older = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.18.3' } })`
+    const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(older)}`
+    const { code, stdout, stderr } = await runProgram(
+      ['--data-dir', directory, ...free],
+      { NODE_OPTIONS },
+      [],
+      script,
+    )
+    assert.deepEqual([code, stdout, existsSync(directory)], [1, '', false])
+    assert.match(stderr, /^lupine: this is Node 20\.18\.3, and Node 20\.19 or newer is needed.*\n$/)
+  })
 
-test('what is read of the program first has nothing that Node 12 cannot read, so that it says what is needed', async () => {
-  const program = await readFile(programPath, 'utf8')
-  assert.doesNotMatch(program, /\?\.|\?\?|\|\|=|&&=|\bawait\b/)
-  const parts = [...program.matchAll(/\b(?:from|import)\s*["']([^"']+)["']/g)].map(([, name]) => name)
-  assert.ok(parts.length >= 3)
-  assert.deepEqual(
-    parts.filter((name) => name?.startsWith('node:') !== true),
-    [],
-  )
+test('what is read first has nothing that Node 12 cannot read, so that it says what is needed', async () => {
+  for (const [script, modules] of [
+    [programPath, ['node:fs', 'node:module']],
+    [join(scripts, 'start.mjs'), ['./require-node.mjs']],
+    [join(scripts, 'require-node.mjs'), ['node:fs']],
+  ] as const) {
+    const text = await readFile(script, 'utf8')
+    assert.doesNotMatch(text, /\?\.|\?\?|\|\|=|&&=|\bawait\b/)
+    const parts = [...text.matchAll(/(?:from|import)\s*["']([^"']+)["']/g)].map(([, name = '']) => name)
+    for (const name of modules) assert.ok(parts.includes(name), name)
+    assert.deepEqual(
+      parts.filter((name) => !name.startsWith('node:') && name !== './require-node.mjs'),
+      [],
+    )
+  }
 })
 
 test('a data directory that cannot be made ends with one line and code 1', async (context) => {

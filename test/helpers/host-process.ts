@@ -18,13 +18,14 @@ export interface HostProcess {
   stop(signal: NodeJS.Signals): Promise<number | null>
 }
 
-/** Runs the command, `within` another program, without waiting for `ready`; resolves with exit code and output when it ends. */
+/** Runs the command, or another `script`, `within` another program, without waiting for `ready`; resolves with exit code and output when it ends. */
 export async function runProgram(
   flags: readonly string[],
   environment: Record<string, string> = {},
   within: readonly string[] = [],
+  script = programPath,
 ): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const [program = '', ...line] = [...within, process.execPath, programPath, ...flags]
+  const [program = '', ...line] = [...within, process.execPath, script, ...flags]
   const child = spawn(program, line, {
     env: { PATH: process.env.PATH ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
