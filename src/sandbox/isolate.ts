@@ -1,17 +1,15 @@
+import type { Kinds } from '../base/by-kind.ts'
 import type { Json } from '../base/text/json.ts'
 import type { SerializedJson } from '../base/text/serialized-json.ts'
 import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/outside/connection.ts'
-import type { HookDeclaration, HookOutcome, HookRequest } from '../schema/outside/hook.ts'
-import type { Exposure } from '../schema/plugin/exposure.ts'
-import type { KeyValueEntry } from '../schema/files/key-value-file.ts'
+import type { HookOutcome, HookRequest } from '../schema/outside/hook.ts'
 import type { DeliveryOptions, ValueKind } from '../schema/worker/message-frames.ts'
 import type { OutsideAnswer, OutsideCall } from '../schema/outside/outside.ts'
 import type { LogEntry, Resources } from '../schema/plugin/plugin.ts'
 import type { ChosenLimits, LimitName, PluginLimits } from '../schema/plugin/plugin-limits.ts'
 import type { IsolateUsage } from '../schema/api/system.ts'
-import type { PluginSummary, ForeignCallPermission } from '../schema/worker/plugin-call.ts'
-import type { HookAddress } from '../schema/worker/question.ts'
-import type { Schedule, Watch } from '../schema/outside/trigger.ts'
+import type { Operation } from '../schema/worker/operation.ts'
+import type { Answers, Question, QuestionOf } from '../schema/worker/question.ts'
 import type { LoadSource } from '../schema/worker/worker-protocol.ts'
 
 /** The host's side of one plugin's isolate: what `lifecycle` sees of `sandbox`. */
@@ -22,39 +20,40 @@ export interface IsolateSource extends LoadSource {
   limits?: ChosenLimits
 }
 
+/** Operations that the sandbox itself has no part in, but for counting them. */
+export type HostOperation = Exclude<
+  Operation,
+  {
+    kind:
+      | 'limitReached'
+      | 'resources'
+      | 'call'
+      | 'cancel'
+      | 'openConnection'
+      | 'closeConnection'
+      | 'connectionTaken'
+      | 'connectionOverlong'
+      | 'connectionContinues'
+  }
+>
+
+/** Likewise questions; what is thrown is the answer, too. */
+export type HostQuestion = Exclude<Question, { kind: 'findPlugin' | 'callPlugin' | 'handOver' }>
+type HostAnswers = {
+  [K in HostQuestion['kind']]: (question: QuestionOf<K>) => Answers[K] | Promise<Answers[K]>
+}
+
 /** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
-export interface IsolateServices {
+export interface IsolateServices extends Kinds<HostOperation>, HostAnswers {
   log(line: SerializedJson<LogEntry>): void
   /** `caller`: the plugin that has emitted it through this one's instance. */
   emit(name: string, data: SerializedJson, options: DeliveryOptions, caller?: string): void
   publish(topic: string, payload: Uint8Array, options: DeliveryOptions): void
-  /** The plugin has now at least one / no listener of this event. */
-  subscribeEvent(name: string): void
-  unsubscribeEvent(name: string): void
-  /** `subscription` is a number of the isolate's own; two with one filter are two. */
-  subscribeTopic(subscription: number, filter: string): void
-  unsubscribeTopic(subscription: number): void
   /**
    * `id`: of an object its path, relative to the plugin (`weather.now`). `undefined`: the getter of a sensor or control
    * has given none yet. Of an exposure all its values, after `setExposure`; of an event, what has just happened.
    */
   setValue(kind: ValueKind, id: string, value: SerializedJson | undefined): void
-  removeValue(kind: Exclude<ValueKind, 'exposed'>, id: string): void
-  /** Also when it was exposed before and is another now. */
-  setExposure(id: string, exposure: Exposure): void
-  removeExposure(id: string): void
-  /** `handler` is a number of the isolate's own; one of the same path is replaced. */
-  setHttpHandler(handler: number, hook: HookDeclaration): void
-  removeHttpHandler(handler: number): void
-  /** Answers when the address is good for ever: its secret is on disk. */
-  hookAddress(hook: HookDeclaration): Promise<HookAddress>
-  /** Sets it up, and answers undefined; or answers why not. `number` is one of the isolate's own, used once. */
-  setSchedule(number: number, schedule: Schedule): Promise<string | undefined>
-  removeSchedule(number: number): void
-  /** Synchronous for Lua: the same for values that it watches. */
-  watch(number: number, watch: Watch, foreignCaller?: string): string | undefined
-  unwatch(number: number): void
-  setKeyValue(key: string, entry: KeyValueEntry | undefined): void
   /**
    * Resolves when those who read what was emitted and published have caught up; a plugin that floods gets no further
    * credit before that (nor later than a second from then). Undefined: nobody is behind.
@@ -71,29 +70,17 @@ export interface IsolateServices {
   request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
   /** Connects to a machine elsewhere, for as long as the plugin wants. `foreignCaller`: as above. */
   connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
-  /** Synchronous for Lua: why it may not connect there; undefined: it may. */
-  refuseConnection(host: string, port: number, foreignCaller?: string): string | undefined
   /**
    * The plugin takes too much of the worker that it shares. It does nothing any more until it is unloaded; when
    * it is loaded again it gets a worker of its own.
    */
   moveAway(reason: string): void
-  /** Synchronous for Lua: an object of any plugin by `plugins.<ns>.<short>.<path>` or `@ns/id:path`. */
-  lookUpObject(fullPath: string, foreignCaller?: string): Json | undefined
-  /** Why a foreign caller may not publish or subscribe through this plugin; undefined: it may. */
-  refuseForeignCall(
-    foreignCaller: string,
-    permission: ForeignCallPermission,
-    value: string,
-  ): string | undefined
   /** The plugin has ended another one, which served its call; it is to go. */
   charged(error: IsolateError): void
   /** Full ids of the installed plugins that a full or a short id names, sorted. */
   installedAs(id: string): string[]
   /** Why the plugin may not get hold of another one, in a sentence; undefined: it may. */
   refuseUse(plugin: string): string | undefined
-  /** Synchronous for Lua: all installed plugins, for `Plugin.list()`. */
-  listPlugins(): PluginSummary[]
 }
 
 /** Why a plugin did not load, or stopped without being asked. `code` goes into the plugin's `error`. */

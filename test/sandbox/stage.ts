@@ -94,45 +94,45 @@ export function createRecorder(): Recorder {
         if (listening.has(name)) recorder.isolate?.deliverEvent(name, data.bytes)
       },
       publish: (topic, payload, options) => record('publish', topic, decoder.decode(payload), options),
-      subscribeEvent(name) {
+      subscribeEvent({ name }) {
         listening.add(name)
         record('subscribeEvent', name)
       },
-      unsubscribeEvent(name) {
+      unsubscribeEvent({ name }) {
         listening.delete(name)
         record('unsubscribeEvent', name)
       },
-      subscribeTopic: (subscription, filter) => record('subscribeTopic', subscription, filter),
-      unsubscribeTopic: (subscription) => record('unsubscribeTopic', subscription),
+      subscribeTopic: ({ subscription, filter }) => record('subscribeTopic', subscription, filter),
+      unsubscribeTopic: ({ subscription }) => record('unsubscribeTopic', subscription),
       setValue(kind, id, value) {
         if (kind === 'object') record('setObject', id, value?.value())
         else if (kind === 'exposed') record('setExposedState', id, value?.value())
         else record('setPoint', kind, id, value?.value())
       },
-      removeValue(kind, id) {
+      removeValue({ of: kind, id }) {
         if (kind === 'object') record('setObject', id, undefined)
         else record('removePoint', kind, id)
       },
-      setExposure: (id, exposure) => record('setExposure', id, exposure),
-      removeExposure: (id) => record('removeExposure', id),
-      setHttpHandler: (handler, hook) => record('setHttpHandler', handler, hook),
-      removeHttpHandler: (handler) => record('removeHttpHandler', handler),
-      hookAddress: ({ path }) =>
+      setExposure: ({ id, exposure }) => record('setExposure', id, exposure),
+      removeExposure: ({ id }) => record('removeExposure', id),
+      setHttpHandler: ({ handler, hook }) => record('setHttpHandler', handler, hook),
+      removeHttpHandler: ({ handler }) => record('removeHttpHandler', handler),
+      hookAddress: ({ hook: { path } }) =>
         Promise.resolve({ url: `http://hooks/s3cretpart/${path}`, secret: 's3cretpart' }),
-      setSchedule(number, schedule) {
+      setSchedule({ number, schedule }) {
         record('setSchedule', number, schedule)
         return createNextTime(schedule, Date.now()).then(() => undefined, messageOf)
       },
-      removeSchedule: (number) => record('removeSchedule', number),
-      watch(number, watch) {
+      removeSchedule: ({ schedule }) => record('removeSchedule', schedule),
+      watch({ number, watch }) {
         record('watch', number, watch)
         return undefined
       },
-      unwatch: (number) => record('unwatch', number),
-      setKeyValue: (key, entry) => record('setKeyValue', key, entry),
+      unwatch: ({ watch }) => record('unwatch', watch),
+      setKeyValue: ({ key, entry }) => record('setKeyValue', key, entry),
       request: (call, signal) => recorder.outside(call, signal),
       connect: (target, listener, foreignCaller) => recorder.connect(target, listener, foreignCaller),
-      lookUpObject: (fullPath) => foreignObjects.get(fullPath),
+      lookUpObject: ({ fullPath }) => foreignObjects.get(fullPath),
       installedAs: () => [],
       listPlugins: () => [],
       refuseConnection: () => undefined,

@@ -150,12 +150,12 @@ export function createPluginServices(
         announcements.announce({ kind: 'event', plugin: id, name, data, qos, retain, caller })
       }),
       publish: charged(publish),
-      subscribeEvent: (name) =>
+      subscribeEvent: ({ name }) =>
         events.subscribe(id, name, (event, data, from) =>
           deliver(plugin, data.bytes, (isolate, bytes) => isolate.deliverEvent(event, bytes, from)),
         ),
-      unsubscribeEvent: (name) => events.unsubscribe(id, name),
-      subscribeTopic(subscription, filter) {
+      unsubscribeEvent: ({ name }) => events.unsubscribe(id, name),
+      subscribeTopic({ subscription, filter }) {
         if (plugin.guard.subscribe(filter) !== undefined) return
         subscriptions.open(
           id,
@@ -168,19 +168,19 @@ export function createPluginServices(
           (error) => hostLine(id, 'warn', `mqttSubscribe to ${filter} failed: ${messageOf(error)}`),
         )
       },
-      unsubscribeTopic: (subscription) => subscriptions.close(id, plugin, subscription),
+      unsubscribeTopic: ({ subscription }) => subscriptions.close(id, plugin, subscription),
       setValue: charged((kind: ValueKind, name: string, value: SerializedJson | undefined) => {
         // What it shows has been taken back while it was being loaded, and nobody would do so again.
         if (plugin.released !== undefined) return
         for (let told = shown.setValue(id, kind, name, value); told > 0; told -= 1) plugin.fanOut.reached()
       }),
-      removeValue(kind, name) {
-        if (!plugin.staysShown) shown.removeValue(id, kind, name)
+      removeValue({ of, id: name }) {
+        if (!plugin.staysShown) shown.removeValue(id, of, name)
       },
-      setExposure(exposed, exposure) {
+      setExposure({ id: exposed, exposure }) {
         if (plugin.released === undefined) shown.setExposure(id, exposed, exposure)
       },
-      removeExposure(exposed) {
+      removeExposure({ id: exposed }) {
         if (!plugin.staysShown) shown.removeExposure(id, exposed)
       },
       congested: () => bus.congested(),
@@ -193,7 +193,7 @@ export function createPluginServices(
       deliveries: () => plugin.fanOut.take(),
       moveAway: (reason) =>
         settings.onMoveAway(id, reason, () => loaded.get(id) === plugin && !plugin.unloading),
-      setHttpHandler(handler, hook) {
+      setHttpHandler({ handler, hook }) {
         if (hook.auth === 'none' && !plugin.guard.publicHooks) return
         settings.hooks.set(id, handler, hook)
         // Its owner sees the address as soon as there is one.
@@ -202,15 +202,15 @@ export function createPluginServices(
             hostLine(id, 'warn', `its addresses have no secret part yet: ${messageOf(error)}`)
           })
       },
-      removeHttpHandler: (handler) => settings.hooks.remove(id, handler),
-      hookAddress: async (hook) =>
+      removeHttpHandler: ({ handler }) => settings.hooks.remove(id, handler),
+      hookAddress: async ({ hook }) =>
         hookAddress(
           settings.hookBase(),
           id,
           hook,
           hook.auth === 'secret' ? await settings.hookSecret(id) : '',
         ),
-      async setSchedule(number, schedule) {
+      async setSchedule({ number, schedule }) {
         if (schedules.count(id) >= plugin.limits.schedules) return 'too many schedules'
         const problem = await schedules.add(
           id,
@@ -223,10 +223,10 @@ export function createPluginServices(
         if (loaded.get(id) !== plugin || plugin.unloading) schedules.remove(id, number)
         return problem
       },
-      removeSchedule: (number) => schedules.remove(id, number),
-      watch: (number, wanted, foreignCaller) => watches.watch(id, plugin, number, wanted, foreignCaller),
-      unwatch: (number) => watches.remove(id, number),
-      setKeyValue: (key, entry) => stores.set(id, key, entry),
+      removeSchedule: ({ schedule }) => schedules.remove(id, schedule),
+      watch: (question) => watches.watch(id, plugin, question),
+      unwatch: ({ watch }) => watches.remove(id, watch),
+      setKeyValue: ({ key, entry }) => stores.set(id, key, entry),
       request: (call, signal, foreignCaller) =>
         outside.request(id, call, signal, {
           connect: (host, port) => allowance.connect(host, port, foreignCaller),
@@ -236,10 +236,10 @@ export function createPluginServices(
         }),
       connect: (target, listener, foreignCaller) =>
         outside.connect(id, target, listener, allowance, foreignCaller),
-      refuseConnection: (host, port, foreignCaller) => allowance.connect(host, port, foreignCaller),
-      refuseForeignCall: (foreignCaller, permission, value) =>
+      refuseConnection: ({ host, port, foreignCaller }) => allowance.connect(host, port, foreignCaller),
+      refuseForeignCall: ({ foreignCaller, permission, value }) =>
         refusedTo(foreignCaller, (checks) => checks[permission](value)),
-      lookUpObject(fullPath, foreignCaller) {
+      lookUpObject({ fullPath, foreignCaller }) {
         const found = objectAddress(settings.installedIds(), fullPath)
         const value = found && registry.values(found.plugin, 'object').get(found.path)
         if (found === undefined || value === undefined) return undefined

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { SerializedJson } from '../../base/text/serialized-json.ts'
-import type { Watch } from '../../schema/outside/trigger.ts'
+import type { QuestionOf } from '../../schema/worker/question.ts'
 import type { Checks } from '../permissions/guard.ts'
 import {
   createWatches,
@@ -38,13 +38,7 @@ export interface PluginWatchesSettings {
 /** What plugins hear of the values of others, as far as they may. */
 export interface PluginWatches extends Pick<Watches, 'changed' | 'remove' | 'clear'> {
   /** Answers why not, or undefined. Throws `Error` when the pattern is none. */
-  watch(
-    id: string,
-    plugin: LoadedPlugin,
-    number: number,
-    wanted: Watch,
-    foreignCaller: string | undefined,
-  ): string | undefined
+  watch(id: string, plugin: LoadedPlugin, question: QuestionOf<'watch'>): string | undefined
 }
 
 export function createPluginWatches(settings: PluginWatchesSettings): PluginWatches {
@@ -66,7 +60,7 @@ export function createPluginWatches(settings: PluginWatchesSettings): PluginWatc
   }
 
   return {
-    watch(id, plugin, number, wanted, foreignCaller) {
+    watch(id, plugin, { number, watch: wanted, foreignCaller }) {
       if (watches.count(id) >= plugin.limits.watchers) return 'too many watchers'
       const owner = ownerOf(wanted.of, wanted.pattern)
       const refusal = owner && (plugin.guard.use(owner) ?? refusedTo(foreignCaller, ({ use }) => use(owner)))

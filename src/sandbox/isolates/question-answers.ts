@@ -3,7 +3,7 @@ import { messageOf } from '../../base/problem.ts'
 import type { Answer, Question } from '../../schema/worker/question.ts'
 import type { Reply } from '../calls/pending-requests.ts'
 import type { PluginCalls } from '../calls/plugin-calls.ts'
-import type { IsolateServices } from '../isolate.ts'
+import type { HostQuestion, IsolateServices } from '../isolate.ts'
 
 export interface QuestionAnswersSettings {
   /** Number of the isolate that asks. */
@@ -19,6 +19,7 @@ export function createQuestionAnswers(
   settings: QuestionAnswersSettings,
 ): (question: Question, reply: Reply) => void {
   const { isolate, services, pluginCalls, warn } = settings
+  const askHost = byKind<HostQuestion, Answer | Promise<Answer>>(services)
   /** Short ids that named several plugins, and about which the plugin's log has a line. */
   const ambiguous = new Set<string>()
 
@@ -37,32 +38,20 @@ export function createQuestionAnswers(
     reply.succeed(undefined)
   }
 
-  const give = byKind<Question, [Reply]>({
-    lookUpObject: ({ fullPath, foreignCaller }, reply) =>
-      reply.succeed(services.lookUpObject(fullPath, foreignCaller)),
-    refuseForeignCall: ({ foreignCaller, permission, value }, reply) =>
-      reply.succeed(services.refuseForeignCall(foreignCaller, permission, value)),
-    refuseConnection: ({ host, port, foreignCaller }, reply) =>
-      reply.succeed(services.refuseConnection(host, port, foreignCaller)),
-    listPlugins: (_question, reply) => reply.succeed(services.listPlugins()),
-    setSchedule: ({ number, schedule }, reply) => later(services.setSchedule(number, schedule), reply),
-    watch: ({ number, watch, foreignCaller }, reply) =>
-      reply.succeed(services.watch(number, watch, foreignCaller)),
-    findPlugin: ({ id }, reply) => findPlugin(id, reply),
-    hookAddress: ({ hook }, reply) => later(services.hookAddress(hook), reply),
-    callPlugin: (question, reply) => pluginCalls.call(isolate, question, reply),
-    handOver: ({ to, references }, reply) => pluginCalls.handOver(isolate, to, references, reply),
-  })
-
   return (question, reply) => {
     try {
-      give(question, reply)
+      if (question.kind === 'findPlugin') findPlugin(question.id, reply)
+      else if (question.kind === 'callPlugin') pluginCalls.call(isolate, question, reply)
+      else if (question.kind === 'handOver')
+        pluginCalls.handOver(isolate, question.to, question.references, reply)
+      else {
+        const answer = askHost(question)
+        if (answer instanceof Promise)
+          answer.then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
+        else reply.succeed(answer)
+      }
     } catch (error) {
       reply.fail(messageOf(error))
     }
   }
-}
-
-function later(answer: Promise<Answer>, reply: Reply): void {
-  answer.then(reply.succeed, (error: unknown) => reply.fail(messageOf(error)))
 }

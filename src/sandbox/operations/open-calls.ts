@@ -3,6 +3,7 @@ import { waitAtMost } from '../../base/time/wait.ts'
 import { messageOf } from '../../base/problem.ts'
 import { failedAnswer } from '../../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall } from '../../schema/outside/outside.ts'
+import type { IsolateServices } from '../isolate.ts'
 
 /** Calls of one isolate under way at the same time; its own limits are lower. */
 const openLimit = 1_000
@@ -20,12 +21,12 @@ export interface OpenCalls {
 
 export interface OpenCallsSettings {
   clock: Clock
-  request(call: OutsideCall, signal: AbortSignal, foreignCaller?: string): Promise<OutsideAnswer>
+  services: Pick<IsolateServices, 'request'>
   /** Told of each answer, unless the call was cancelled. */
   answer(number: number, answer: OutsideAnswer): void
 }
 
-export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): OpenCalls {
+export function createOpenCalls({ clock, services, answer }: OpenCallsSettings): OpenCalls {
   const open = new Map<number, { controller: AbortController; done: Promise<void> }>()
 
   async function perform(
@@ -36,7 +37,7 @@ export function createOpenCalls({ clock, request, answer }: OpenCallsSettings): 
   ): Promise<void> {
     let result: OutsideAnswer
     try {
-      result = await request(call, signal, foreignCaller)
+      result = await services.request(call, signal, foreignCaller)
     } catch (error) {
       result = failedAnswer(call.service, messageOf(error))
     }

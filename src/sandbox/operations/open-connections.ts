@@ -10,6 +10,7 @@ import {
 import type { Frame } from '../../schema/worker/message-frames.ts'
 import type { LimitName, PluginLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { Deliveries } from '../flow/deliveries.ts'
+import type { IsolateServices } from '../isolate.ts'
 
 /** The connections of one isolate, as the host sees them. */
 export interface OpenConnections {
@@ -28,7 +29,7 @@ export interface OpenConnections {
 
 export interface OpenConnectionsSettings {
   limits: PluginLimits
-  connect(target: ConnectionTarget, listener: ConnectionListener, foreignCaller?: string): Connection
+  services: Pick<IsolateServices, 'connect'>
   deliver: Deliveries['connection']
   /** Does it in the plugin's next turn. */
   later(task: () => void): void
@@ -55,7 +56,7 @@ interface Open {
 }
 
 export function createOpenConnections(settings: OpenConnectionsSettings): OpenConnections {
-  const { limits, connect, deliver, later, warn } = settings
+  const { limits, services, deliver, later, warn } = settings
   const open = new Map<number, Open>()
   const closing = new Set<{ connection: Connection; done: Promise<void> }>()
 
@@ -110,7 +111,7 @@ export function createOpenConnections(settings: OpenConnectionsSettings): OpenCo
         said(number, { event: 'closed', reason, final: true })
         return
       }
-      const connection = connect(target, listenerFor(number), foreignCaller)
+      const connection = services.connect(target, listenerFor(number), foreignCaller)
       open.set(number, { connection, outstanding: 0, paused: false })
     },
     write({ kind, subscription, name, payload, foreignCaller }) {

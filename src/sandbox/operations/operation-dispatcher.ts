@@ -58,14 +58,9 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   const held = createHeldThings(limits)
   const kept = createKeptBytes(limits.keptBytes)
   const keyValues = createStoredBytes(limits.keyValueBytes, stored)
-  const calls = createOpenCalls({
-    clock,
-    request: (call, signal, foreignCaller) => services.request(call, signal, foreignCaller),
-    answer,
-  })
+  const calls = createOpenCalls({ clock, services, answer })
   const connections = createOpenConnections({
-    limits,
-    connect: (target, listener, foreignCaller) => services.connect(target, listener, foreignCaller),
+    ...{ limits, services },
     deliver: settings.deliver,
     later: settings.later,
     warn: (message) => say('warn', message),
@@ -94,6 +89,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   }
 
   const perform = byKind<Operation>({
+    ...services,
     limitReached: ({ limit }) => limitReached(limit),
     resources({ resources }) {
       // In the order in which people read them.
@@ -109,18 +105,6 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       connections.find(connection)?.overlong(session, what),
     connectionContinues: ({ connection, lastEventId, wait }) =>
       connections.find(connection)?.continues(lastEventId, wait),
-    subscribeEvent: ({ name }) => services.subscribeEvent(name),
-    unsubscribeEvent: ({ name }) => services.unsubscribeEvent(name),
-    subscribeTopic: ({ subscription, filter }) => services.subscribeTopic(subscription, filter),
-    unsubscribeTopic: ({ subscription }) => services.unsubscribeTopic(subscription),
-    removeValue: ({ of, id }) => services.removeValue(of, id),
-    setExposure: ({ id, exposure }) => services.setExposure(id, exposure),
-    removeExposure: ({ id }) => services.removeExposure(id),
-    setHttpHandler: ({ handler, hook }) => services.setHttpHandler(handler, hook),
-    removeHttpHandler: ({ handler }) => services.removeHttpHandler(handler),
-    removeSchedule: ({ schedule }) => services.removeSchedule(schedule),
-    unwatch: ({ watch }) => services.unwatch(watch),
-    setKeyValue: ({ key, entry }) => services.setKeyValue(key, entry),
   })
 
   function serve(operation: Operation): void {

@@ -23,8 +23,10 @@ export type KeyValue = Static<typeof KeyValue>
  * Lua made them, and between them its events and messages (`message-frames.ts`).
  */
 export const operationMembers = {
+  /** The plugin has now at least one / no listener of this event. */
   subscribeEvent: { name: Name },
   unsubscribeEvent: { name: Name },
+  /** `subscription`: a number of the isolate's own; two with one filter are two. */
   subscribeTopic: { subscription: Count, filter: Topic },
   unsubscribeTopic: { subscription: Count },
   /** `id`: of an object its path. */

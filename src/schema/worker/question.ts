@@ -17,9 +17,12 @@ import { ForeignCaller, Name, PluginId, Topic } from './worker-fields.ts'
 
 /** Something that the worker waits for, synchronously. */
 export const Question = Type.Union([
-  /** Here and below: `foreignCaller` is the plugin that has called a method of the host on this one's instance. */
+  /**
+   * An object of any plugin by `plugins.<ns>.<short>.<path>` or `@ns/id:path`. Here and below: `foreignCaller` is the plugin
+   * that has called a method of the host on this one's instance.
+   */
   Type.Object({ kind: Type.Literal('lookUpObject'), fullPath: Name, foreignCaller: ForeignCaller }),
-  /** Why the foreign caller may not do it, if so. */
+  /** Why the foreign caller may not publish or subscribe through this plugin, if so. */
   Type.Object({
     kind: Type.Literal('refuseForeignCall'),
     foreignCaller: PluginId,
@@ -33,11 +36,12 @@ export const Question = Type.Union([
     port: Port,
     foreignCaller: ForeignCaller,
   }),
+  /** All that are installed, for `Plugin.list()`. */
   Type.Object({ kind: Type.Literal('listPlugins') }),
   /** Sets it up, or answers why not; a number is used once. */
   Type.Object({ kind: Type.Literal('setSchedule'), number: Uint32, schedule: Schedule }),
   Type.Object({ kind: Type.Literal('watch'), number: Uint32, watch: Watch, foreignCaller: ForeignCaller }),
-  /** The address of a handler of this plugin. */
+  /** The address of a handler of this plugin, when it is good for ever: its secret is on disk. */
   Type.Object({ kind: Type.Literal('hookAddress'), hook: HookDeclaration }),
   /** A running plugin by its full id, or by its short id when only one that is installed has it. */
   Type.Object({ kind: Type.Literal('findPlugin'), id: Name }),

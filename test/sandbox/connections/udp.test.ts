@@ -236,7 +236,11 @@ test('§15 the permission is asked for each place that a datagram goes to', asyn
         'info true',
       ])
     },
-    { allowed, prepare: ({ services }) => (services.refuseConnection = allowed.connect) },
+    {
+      allowed,
+      prepare: ({ services }) =>
+        (services.refuseConnection = ({ host, port }) => allowed.connect(host, port)),
+    },
   )
   assert.deepEqual(asked.slice(0, 2), [
     ['elsewhere.example', 9],
