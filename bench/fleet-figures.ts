@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { jetstream, jetstreamManager } from '@nats-io/jetstream'
 import { systemClock } from '../src/base/time/clock.ts'
-import { createElapsedClock } from '../src/base/time/elapsed-clock.ts'
+import { createElapsedTime } from '../src/base/time/elapsed-time.ts'
 import { systemFileSystem } from '../src/base/files/file-system.ts'
 import { silentLogger } from '../src/base/log/log.ts'
 import { type FleetJournal, openFleetJournal } from '../src/fleet/journal/fleet-journal.ts'
@@ -60,7 +60,7 @@ async function keepers(hosts: number, perHost: number): Promise<void> {
   const all = Array.from({ length: hosts }, (_, index) =>
     createLeaseKeeper({
       address: { servers: [server.url], name: `h${index}` },
-      ...{ fleet: 'site', host: `h${index}`, clock: systemClock, elapsed: createElapsedClock() },
+      ...{ fleet: 'site', host: `h${index}`, clock: systemClock, elapsed: createElapsedTime() },
       ...{ name: { process: `p${index}`, heirOf: null }, logger: silentLogger },
       actions: {
         sessionBegan: () => undefined,

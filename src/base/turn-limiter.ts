@@ -1,14 +1,14 @@
-/** Lets few begin in one turn of the event loop, so that whoever else has something to do is served in between. */
-export interface TurnLimiter {
-  /** Resolves at once where few have begun in this turn, else in one of the next, in the order of the calls. */
-  pass(): Promise<void>
-}
+/**
+ * Lets few begin in one turn of the event loop, so that whoever else has something to do is served in between. Resolves at
+ * once where few have begun in this turn, else in one of the next, in the order of the calls.
+ */
+export type PassTurn = () => Promise<void>
 
 /** `perTurn`: how many may begin in one turn. `afterTurn`: calls once the sockets have been looked at again. */
 export function createTurnLimiter(
   perTurn: number,
   afterTurn: (callback: () => void) => unknown = setImmediate,
-): TurnLimiter {
+): PassTurn {
   const waiting: (() => void)[] = []
   let begun = 0
 
@@ -25,11 +25,9 @@ export function createTurnLimiter(
     }
   }
 
-  return {
-    pass() {
-      if (begun >= perTurn) return new Promise((resolve) => waiting.push(resolve))
-      begin()
-      return Promise.resolve()
-    },
+  return () => {
+    if (begun >= perTurn) return new Promise((resolve) => waiting.push(resolve))
+    begin()
+    return Promise.resolve()
   }
 }

@@ -48,10 +48,7 @@ export function createApp({
 }: AppSettings): Koa {
   const app = new Koa()
   const router = new Router({ sensitive: true })
-  const idempotency = createIdempotency<Answer | undefined>(
-    clock,
-    requests && { requests, write: withoutJson },
-  )
+  const runOnce = createIdempotency<Answer | undefined>(clock, requests && { requests, write: withoutJson })
 
   // Only streams that break off come here: all else becomes an answer.
   app.on('error', (error: unknown) => logger.debug('A connection broke off', { error }))
@@ -118,7 +115,7 @@ export function createApp({
     const key = context.headers['idempotency-key']
     if (key === undefined || !takesKey(route)) return request.run(undefined)
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
-    return idempotency.run({ key: String(key), target, body: request.body }, async (requestKey) => {
+    return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
       if (done !== undefined) await done.finish()
       const recalled = done === undefined ? undefined : await route.recall?.(done.plugin)

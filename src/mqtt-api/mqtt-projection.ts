@@ -228,7 +228,7 @@ export function createMqttProjection({
     return status?.state
   }
 
-  const reconciler = createReconciler({
+  const reconcile = createReconciler({
     ...{ lifecycle, bus, responsibility, publishSafeMode, showState },
     valuesOf: (plugin) => topicsOf(plugin).values,
     clearStale: stale.clear,
@@ -238,13 +238,13 @@ export function createMqttProjection({
   async function startAll(): Promise<void> {
     cleanUps.push(
       bus.onReconnect(() => {
-        reconciler.reconcile().catch((error: unknown) => {
+        reconcile().catch((error: unknown) => {
           if (!closed) logger.error('MQTT could not be brought up to date', { reason: error })
         })
       }),
     )
     publisher?.start()
-    await reconciler.reconcile()
+    await reconcile()
   }
 
   return {

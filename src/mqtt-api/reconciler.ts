@@ -21,13 +21,11 @@ export interface ReconcilerSettings {
   closed(): boolean
 }
 
-/** Brings what the broker has retained of plugins in line with how things are. */
-export interface Reconciler {
-  /** As fast as the broker takes it. Ends early without a connection, which the next one makes up for, or when it is begun anew. */
-  reconcile(): Promise<void>
-}
-
-export function createReconciler(settings: ReconcilerSettings): Reconciler {
+/**
+ * Brings what the broker has retained of plugins in line with how things are, as fast as the broker takes it. Ends early without
+ * a connection, which the next one makes up for, or when it is begun anew.
+ */
+export function createReconciler(settings: ReconcilerSettings): () => Promise<void> {
   const { lifecycle, bus, responsibility, publishSafeMode, showState, valuesOf, clearStale, closed } =
     settings
   let begun = 0
@@ -92,12 +90,10 @@ export function createReconciler(settings: ReconcilerSettings): Reconciler {
     return true
   }
 
-  return {
-    async reconcile() {
-      begun += 1
-      const own = begun
-      const pace = createPace(bus, () => closed() || own !== begun)
-      if (await publishAll(pace)) await clearStale()
-    },
+  return async () => {
+    begun += 1
+    const own = begun
+    const pace = createPace(bus, () => closed() || own !== begun)
+    if (await publishAll(pace)) await clearStale()
   }
 }

@@ -87,8 +87,8 @@ export function createOutside(settings: OutsideSettings): Outside {
     found = createFinders(settings.clock, settings.discovery ?? {})
     return found
   })
-  const delivery = createDelivery({ clock: settings.clock, ...settings.delivery })
-  const connections = createConnections({ ...settings, own, http, finders, delivery })
+  const watchDelivery = createDelivery({ clock: settings.clock, ...settings.delivery })
+  const connections = createConnections({ ...settings, own, http, finders, watchDelivery })
   const requests = createCuttableRequests(settings.mayAct)
 
   async function request(

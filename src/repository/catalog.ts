@@ -54,7 +54,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   setMaxListeners(0, closing.signal)
   const cache = createIndexCache({
     bases: programDirectory === undefined ? [directory] : [directory, programDirectory],
-    folders: createFolderReads({ clock, time: limits.requestTime }),
+    readFolder: createFolderReads({ clock, time: limits.requestTime }),
     clock,
     logger,
     limits,

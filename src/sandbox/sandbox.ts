@@ -68,7 +68,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   limits.ownStringMegabytes = Math.min(limits.ownStringMegabytes, (total / 1024 / 1024) * mostForStrings)
   const isolates = new Set<IsolateHost>()
   const pluginCalls = createPluginCalls()
-  const scheduler = createScheduler(clock.monotonic)
+  const createQueue = createScheduler(clock.monotonic)
   let lastNumber = 0
   let lastWorker = 0
   let closed = false
@@ -89,7 +89,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
     signal: AbortSignal | undefined,
   ): Promise<IsolateHost> {
     const isolate = createIsolateHost({
-      ...{ clock, logger, slot, number, source, services, pluginCalls, scheduler },
+      ...{ clock, logger, slot, number, source, services, pluginCalls, createQueue },
       limits: withChosen(limits, source.limits ?? {}),
     })
     isolates.add(isolate)

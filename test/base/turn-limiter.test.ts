@@ -4,14 +4,14 @@ import { createTurnLimiter } from '../../src/base/turn-limiter.ts'
 
 test('so many begin in a turn of the event loop, the others in the next ones, in their order', async () => {
   const turns: (() => void)[] = []
-  const limiter = createTurnLimiter(2, (turn) => turns.push(turn))
+  const passTurn = createTurnLimiter(2, (turn) => turns.push(turn))
   const begun: number[] = []
   const endTurn = async (): Promise<void> => {
     for (const turn of turns.splice(0)) turn()
     await Promise.resolve()
     await Promise.resolve()
   }
-  const pass = (number: number): void => void limiter.pass().then(() => begun.push(number))
+  const pass = (number: number): void => void passTurn().then(() => begun.push(number))
   for (const number of [1, 2, 3, 4, 5]) pass(number)
   await Promise.resolve()
   assert.deepEqual(begun, [1, 2])
@@ -32,9 +32,9 @@ test('so many begin in a turn of the event loop, the others in the next ones, in
 
 test('where one may begin in a turn, the next one does in the next turn', async () => {
   const turns: (() => void)[] = []
-  const limiter = createTurnLimiter(1, (turn) => turns.push(turn))
-  await limiter.pass()
-  const next = limiter.pass()
+  const passTurn = createTurnLimiter(1, (turn) => turns.push(turn))
+  await passTurn()
+  const next = passTurn()
   assert.equal(turns.length, 1)
   turns[0]?.()
   await next

@@ -67,7 +67,7 @@ function stage(points: Point[]) {
   }
   const values = createValueTopics(meter, { bus, topics: createTopics('host') })
   let cleared = 0
-  const reconciler = createReconciler({
+  const reconcile = createReconciler({
     ...{ lifecycle, bus, responsibility: soleHost },
     publishSafeMode: () => undefined,
     showState: () => undefined,
@@ -78,7 +78,7 @@ function stage(points: Point[]) {
     closed: () => false,
   })
   return {
-    ...{ published, plugins, bus, values, reconciler },
+    ...{ published, plugins, bus, values, reconcile },
     cleared: () => cleared,
     /** Resolves when the reconciler waits for the broker. */
     fallBehind(): Promise<void> {
@@ -96,9 +96,9 @@ function stage(points: Point[]) {
 
 test('What changes while the broker is behind is not overtaken by what was so before, and what has gone stays away', async () => {
   const points = pointsOf(1_200)
-  const { published, plugins, values, reconciler, cleared, fallBehind, catchUp } = stage(points)
+  const { published, plugins, values, reconcile, cleared, fallBehind, catchUp } = stage(points)
   const behind = fallBehind()
-  const done = reconciler.reconcile()
+  const done = reconcile()
   await behind
   const before = published.length
   assert.ok(before > 0 && before < points.length)
@@ -117,9 +117,9 @@ test('What changes while the broker is behind is not overtaken by what was so be
 })
 
 test('What is left of a plugin that goes while the broker is behind is not said', async () => {
-  const { published, plugins, reconciler, fallBehind, catchUp } = stage(pointsOf(1_200))
+  const { published, plugins, reconcile, fallBehind, catchUp } = stage(pointsOf(1_200))
   const behind = fallBehind()
-  const done = reconciler.reconcile()
+  const done = reconcile()
   await behind
   const before = published.length
   plugins.delete(meter)
@@ -130,9 +130,9 @@ test('What is left of a plugin that goes while the broker is behind is not said'
 
 test('Without a connection it ends, and nothing is taken for stale; a new one takes the place of one under way', async () => {
   const points = pointsOf(1_200)
-  const { published, bus, values, reconciler, cleared, fallBehind, catchUp } = stage(points)
+  const { published, bus, values, reconcile, cleared, fallBehind, catchUp } = stage(points)
   const behind = fallBehind()
-  const first = reconciler.reconcile()
+  const first = reconcile()
   await behind
   bus.connected = false
   catchUp()
@@ -145,9 +145,9 @@ test('Without a connection it ends, and nothing is taken for stale; a new one ta
   assert.equal(published.length, before)
   bus.connected = true
   const again = fallBehind()
-  const second = reconciler.reconcile()
+  const second = reconcile()
   await again
-  const third = reconciler.reconcile()
+  const third = reconcile()
   catchUp()
   await Promise.all([second, third])
   assert.equal(cleared(), 1)

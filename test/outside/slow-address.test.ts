@@ -166,7 +166,7 @@ test('a connection that has little time gets to the second address of a name whe
         ended: (end) => resolve(end.reason),
         ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
       },
-      { own, clock: systemClock, delivery: createDelivery({ clock: systemClock }) } as LinkContext,
+      { own, clock: systemClock, watchDelivery: createDelivery({ clock: systemClock }) } as LinkContext,
     )
     t.after(() => link.destroy())
   })

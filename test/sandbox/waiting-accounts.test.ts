@@ -5,7 +5,7 @@ import { createWaitingAccounts, WaitedTooLong } from '../../src/sandbox/worker/p
 
 test('who was slow is asked again after a pause that grows with what it took; who is quick is asked always', () => {
   let now = 0
-  const { run } = createWaitingAccounts(() => now)
+  const run = createWaitingAccounts(() => now)
   const take = (plugin: string, milliseconds: number): boolean => {
     try {
       const task = function* (): Steps<void> {

@@ -1,27 +1,22 @@
 import type { Clock } from './clock.ts'
-import { createElapsedClock, type ElapsedClock } from './elapsed-clock.ts'
-
-/** When something began. */
-export interface StartTime {
-  /** Milliseconds since the epoch, by the time of day as it is known now: where the clock was set since, it moves along. */
-  at(): number
-}
+import { createElapsedTime, type ElapsedTime } from './elapsed-time.ts'
 
 /** Milliseconds by which the time of day may come away from elapsed time before the clock counts as set: they are read apart. */
 const tolerance = 5_000
 
-/** It begins now. */
+/**
+ * Answers when something began that begins now: milliseconds since the epoch, by the time of day as it is known when that is
+ * asked. Where the clock was set since, it moves along.
+ */
 export function createStartTime(
   clock: Pick<Clock, 'now'>,
-  elapsed: ElapsedClock = createElapsedClock(),
-): StartTime {
-  const begun = elapsed.elapsed()
+  elapsed: ElapsedTime = createElapsedTime(),
+): () => number {
+  const begun = elapsed()
   let at = clock.now()
-  return {
-    at() {
-      const found = clock.now() - (elapsed.elapsed() - begun)
-      if (Math.abs(found - at) > tolerance) at = found
-      return at
-    },
+  return () => {
+    const found = clock.now() - (elapsed() - begun)
+    if (Math.abs(found - at) > tolerance) at = found
+    return at
   }
 }

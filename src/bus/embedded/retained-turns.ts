@@ -18,7 +18,7 @@ export interface RetainedTurns {
 }
 
 export function createRetainedTurns(): RetainedTurns {
-  const turns = createTurnLimiter(1)
+  const passTurn = createTurnLimiter(1)
   /** Filters that are being searched for. */
   const searched = new WeakMap<ReadConnection, number>()
   /** The turn that each has asked for last. */
@@ -28,7 +28,7 @@ export function createRetainedTurns(): RetainedTurns {
   /** The next one for a client, behind those that it has asked for already; at once where it has gone. */
   function turnOf(connection: ReadConnection): Promise<void> {
     const before = lastTurns.get(connection) ?? Promise.resolve()
-    const turn = before.then(() => (connection.destroyed ? undefined : turns.pass()))
+    const turn = before.then(() => (connection.destroyed ? undefined : passTurn()))
     lastTurns.set(connection, turn)
     return turn
   }
@@ -49,7 +49,7 @@ export function createRetainedTurns(): RetainedTurns {
       const readOn = connection !== undefined && isMuch ? stopReading(connection) : undefined
       return {
         async nextTurn() {
-          await (connection === undefined ? turns.pass() : turnOf(connection))
+          await (connection === undefined ? passTurn() : turnOf(connection))
           return connection?.destroyed !== true
         },
         end() {

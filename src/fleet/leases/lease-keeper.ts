@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import type { ElapsedClock } from '../../base/time/elapsed-clock.ts'
+import type { ElapsedTime } from '../../base/time/elapsed-time.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { StoreAddress } from '../store/connect-store.ts'
@@ -78,7 +78,7 @@ export interface LeaseKeeperSettings {
   host: string
   name: ProcessName
   clock: Clock
-  elapsed: ElapsedClock
+  elapsed: ElapsedTime
   logger: Logger
   actions: LeaseKeeperActions
   timing?: LeaseTiming
@@ -116,7 +116,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     if (isDone) return
     const before = state
     const { hosts, leases } = before
-    const now = elapsed.elapsed()
+    const now = elapsed()
     const [next, effects] = leaseStep(state, event, now)
     state = next
     for (const effect of effects) perform(effect, before)
@@ -145,11 +145,11 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
         logger.info('The session of this host has begun', { session: effect.session })
         return void actions.sessionBegan(effect.session)
       case 'sessionOver':
-        logOver(logger, before, effect.session, elapsed.elapsed())
+        logOver(logger, before, effect.session, elapsed())
         return void actions.sessionOver(effect.session)
       case 'stop': {
         const { plugin, epoch, until } = effect
-        const stopped = actions.stop(plugin, epoch, Math.max(0, until - elapsed.elapsed()))
+        const stopped = actions.stop(plugin, epoch, Math.max(0, until - elapsed()))
         return void whenDone(stopped, { type: 'stopped', plugin, epoch })
       }
       case 'flush':
@@ -205,7 +205,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   }
 
   function fence(of: string, session: string): void {
-    const now = elapsed.elapsed()
+    const now = elapsed()
     if (now - (fences.get(session) ?? -Infinity) < fencePatience) return
     fences.set(session, now)
     const done = actions.fence(of, session)
@@ -221,7 +221,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     dispatch({ type: 'tick' })
     if (isDone) return
     const end = endOfSession(state)
-    const pause = end === undefined ? tickEvery : Math.min(tickEvery, end - elapsed.elapsed())
+    const pause = end === undefined ? tickEvery : Math.min(tickEvery, end - elapsed())
     timer = clock.schedule(Math.max(1, pause), tick)
   }
 
@@ -270,10 +270,10 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     describe: (descriptions) => dispatch({ type: 'hostsDescribed', descriptions }),
     seeBrokers: (withoutBroker) => dispatch({ type: 'brokersSeen', withoutBroker }),
     giveBack: (plugin) => dispatch({ type: 'giveBack', plugin }),
-    mayAct: (plugin, epoch) => mayAct(state, plugin, epoch, elapsed.elapsed()),
+    mayAct: (plugin, epoch) => mayAct(state, plugin, epoch, elapsed()),
     maySpeak() {
       const end = endOfSession(state)
-      return end !== undefined && elapsed.elapsed() < end
+      return end !== undefined && elapsed() < end
     },
     get state() {
       return state

@@ -24,7 +24,7 @@ export function createSystemView(settings: SystemViewSettings): () => Promise<Sy
     return {
       host: {
         id: settings.hostId(),
-        startedAt: new Date(startTime.at()).toISOString(),
+        startedAt: new Date(startTime()).toISOString(),
         uptime: Math.round(clock.monotonic() - start) / 1_000,
         safeMode: lifecycle.safeMode,
       },

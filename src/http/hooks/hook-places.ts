@@ -35,7 +35,7 @@ export interface HookPlaces {
 export function createHookPlaces(clock: Clock): HookPlaces {
   const handled = createKeyedSemaphore()
   const large = createKeyedSemaphore()
-  const turns = createTurnLimiter(hooksInTurn)
+  const passTurn = createTurnLimiter(hooksInTurn)
   const here = new Map<string, number>()
   let all = 0
 
@@ -73,7 +73,7 @@ export function createHookPlaces(clock: Clock): HookPlaces {
     },
     async take(plugin, signal) {
       const leave = await wait(handled, plugin, hooksUnderWay, signal)
-      await turns.pass()
+      await passTurn()
       return leave
     },
     takeLarge: (plugin, signal) => wait(large, plugin, largeBodies, signal),

@@ -49,7 +49,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
   const { lifecycle, access, addresses, clock, gate, warn } = settings
   const places = createHookPlaces(clock)
   const bodies = createHookBodies(clock, places)
-  const answers = createTurnLimiter(answersInTurn)
+  const passTurn = createTurnLimiter(answersInTurn)
 
   /** Throws `not_found`: nobody learns whether there is such a plugin, or how much of an address was right. */
   async function hookOf(context: Context): Promise<FoundHook> {
@@ -168,7 +168,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
       const asked = ask(context, hook, body, gone.signal)
       ;({ done } = asked)
       const outcome = await asked.outcome
-      await answers.pass()
+      await passTurn()
       send(context, outcome)
     } finally {
       void leaveLater(context, done, () => {

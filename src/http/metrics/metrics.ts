@@ -91,7 +91,7 @@ export function createMetrics(settings: MetricsSettings): Metrics {
     const used = isolates()
     const { eventStreams, inspectors } = clients()
     return [
-      ...processFamilies(processUsage, startTime.at()),
+      ...processFamilies(processUsage, startTime()),
       gauge('lupine_info', 'The host that is running', [
         { labels: { version: hostVersion, node: process.version }, value: 1 },
       ]),

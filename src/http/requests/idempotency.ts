@@ -23,15 +23,13 @@ export interface RepeatableRequest {
   body: unknown
 }
 
-export interface Idempotency<T> {
-  /**
-   * Gives the answer of the first request with this key, also to one that arrives while it is still at work.
-   * `act` gets the name of the request under which its facts are written down. Refusals (4xx) are answers
-   * too; after a failure of the host (5xx) the next one tries again. Throws `body_invalid` when the key is
-   * malformed or has been used for another request. In a fleet all that holds for all hosts together.
-   */
-  run(request: RepeatableRequest, act: (requestKey: string) => Promise<T>): Promise<T>
-}
+/**
+ * Gives the answer of the first request with this key, also to one that arrives while it is still at work.
+ * `act` gets the name of the request under which its facts are written down. Refusals (4xx) are answers
+ * too; after a failure of the host (5xx) the next one tries again. Throws `body_invalid` when the key is
+ * malformed or has been used for another request. In a fleet all that holds for all hosts together.
+ */
+export type RunOnce<T> = (request: RepeatableRequest, act: (requestKey: string) => Promise<T>) => Promise<T>
 
 /** The hosts of a fleet, and how an answer goes from one to another. */
 export interface SharedIdempotency<T> {
@@ -56,7 +54,7 @@ interface Remembered<T> extends Asking {
 }
 
 /** `shared`: absent, this host works by itself. */
-export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>): Idempotency<T> {
+export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>): RunOnce<T> {
   // In the order of use, the latest last.
   const answers = new Map<string, Remembered<T>>()
 
@@ -138,26 +136,24 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
     throw usedForAnother()
   }
 
-  return {
-    async run({ key, target, body }, act) {
-      if (!keyPattern.test(key)) {
-        throw new Problem('body_invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
-      }
-      forgetOld()
-      const text = body === undefined ? '' : JSON.stringify(body)
-      const fingerprint = hash(`${target}\n${text}`)
-      const present = answers.get(key)
-      if (present === undefined) {
-        const { entry, settle } = remember(key, { fingerprint, length: text.length })
-        // It is remembered before anybody is asked: those who ask at the same time have to hear of it.
-        settle(actOnce(key, entry, () => act(hash(`${target}\n${key}`))))
-        return entry.answer
-      }
-      if (present.fingerprint !== fingerprint) throw usedForAnother()
-      answers.delete(key)
-      answers.set(key, present)
-      return present.answer
-    },
+  return async ({ key, target, body }, act) => {
+    if (!keyPattern.test(key)) {
+      throw new Problem('body_invalid', 'Idempotency-Key must be 1 to 255 visible ASCII characters.')
+    }
+    forgetOld()
+    const text = body === undefined ? '' : JSON.stringify(body)
+    const fingerprint = hash(`${target}\n${text}`)
+    const present = answers.get(key)
+    if (present === undefined) {
+      const { entry, settle } = remember(key, { fingerprint, length: text.length })
+      // It is remembered before anybody is asked: those who ask at the same time have to hear of it.
+      settle(actOnce(key, entry, () => act(hash(`${target}\n${key}`))))
+      return entry.answer
+    }
+    if (present.fingerprint !== fingerprint) throw usedForAnother()
+    answers.delete(key)
+    answers.set(key, present)
+    return present.answer
   }
 }
 

@@ -1,5 +1,5 @@
 import { IncomingMessage } from 'node:http'
-import { createTurnLimiter, type TurnLimiter } from '../../base/turn-limiter.ts'
+import { createTurnLimiter } from '../../base/turn-limiter.ts'
 
 /** Bytes of a piece that is handed on as it is, and of smaller ones that are handed on together. */
 const largePiece = 1_024
@@ -15,7 +15,7 @@ const bodiesInTurn = 1
  * and of bodies that go on like that few are read in a turn of the event loop, so that everybody else is served in between.
  */
 export function coalescedRequests(): typeof IncomingMessage {
-  const turns: TurnLimiter = createTurnLimiter(bodiesInTurn)
+  const passTurn = createTurnLimiter(bodiesInTurn)
 
   return class CoalescedRequest extends IncomingMessage {
     private pieces: Buffer[] = []
@@ -47,7 +47,7 @@ export function coalescedRequests(): typeof IncomingMessage {
         return
       }
       this.count = 0
-      setImmediate(() => void turns.pass().then(() => super._read(size)))
+      setImmediate(() => void passTurn().then(() => super._read(size)))
     }
 
     private handOn(): void {

@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Logger, LogLevel } from '../../base/log/log.ts'
 import type { Clock } from '../../base/time/clock.ts'
-import { createTokenBucket, type TokenBucket } from '../../sandbox/flow/token-bucket.ts'
+import { createTokenBucket, type ChargeTokens } from '../../sandbox/flow/token-bucket.ts'
 import type { LogEntry } from '../../schema/plugin/plugin.ts'
 
 /**
@@ -31,7 +31,7 @@ const warningInterval = 10_000
 
 /** Of one level. */
 interface Share {
-  bucket: TokenBucket
+  charge: ChargeTokens
   /** By the monotonic clock, in ms. */
   fullUntil: number
 }
@@ -77,14 +77,14 @@ export function createHostLogShare(logger: Logger, clock: Clock): HostLogShare {
         warnedAt: Number.NEGATIVE_INFINITY,
       }))
       const share = getOrInsert(shares.levels, level, () => ({
-        bucket: createTokenBucket(hostLogLimits, () => clock.monotonic()),
+        charge: createTokenBucket(hostLogLimits, clock.monotonic),
         fullUntil: 0,
       }))
       const now = clock.monotonic()
       const isFull = now < share.fullUntil
       account(plugin, shares, isFull, now)
       if (isFull) return
-      share.fullUntil = now + share.bucket.charge(1, lengthOf(entry)).owed
+      share.fullUntil = now + share.charge(1, lengthOf(entry)).owed
       logger[level](message, { plugin, ...fields })
     },
     forget: (plugin) => void plugins.delete(plugin),

@@ -1,6 +1,6 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { createElapsedClock, type ElapsedClock } from '../../base/time/elapsed-clock.ts'
+import { createElapsedTime, type ElapsedTime } from '../../base/time/elapsed-time.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Schedule } from '../../schema/outside/trigger.ts'
 import { createNextTime, type NextTime } from './next-time.ts'
@@ -64,13 +64,13 @@ interface Look {
   setBackTo: number | undefined
 }
 
-export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElapsedClock()): Schedules {
+export function createSchedules(clock: Clock, elapsed: ElapsedTime = createElapsedTime()): Schedules {
   const plugins = new Map<string, Map<number, Entry>>()
   let timer: ScheduledCall | undefined
   /** When the timer looks, in milliseconds since the epoch; `never` without one. */
   let armedFor = never
   let lookedAt = clock.now()
-  let lookedAfter = elapsed.elapsed()
+  let lookedAfter = elapsed()
   let look: Look | undefined
 
   // Whoever is removed while a look goes on is not met any more.
@@ -99,14 +99,14 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
     }
     look = undefined
     lookedAt = clock.now()
-    lookedAfter = elapsed.elapsed()
+    lookedAfter = elapsed()
     let first = never
     for (const { due } of all()) first = Math.min(first, due ?? never)
     arm(first)
   }
 
   function startLook(now: number): Look {
-    const after = elapsed.elapsed()
+    const after = elapsed()
     const setBackTo = now < lookedAt - setBack ? now - (after - lookedAfter) : undefined
     return { left: all(), now, after, setBackTo }
   }
@@ -151,7 +151,7 @@ export function createSchedules(clock: Clock, elapsed: ElapsedClock = createElap
       const entries = getOrInsert(plugins, plugin, () => new Map())
       const due = next(clock.now())
       const { catchUp = defaultCatchUp } = schedule
-      entries.set(number, { next, run, miss, due, ran: undefined, catchUp, addedAt: elapsed.elapsed() })
+      entries.set(number, { next, run, miss, due, ran: undefined, catchUp, addedAt: elapsed() })
       lookedAt = Math.max(lookedAt, clock.now())
       if (due !== undefined && due < armedFor) arm(due)
       return undefined

@@ -1,7 +1,7 @@
 import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { type BackOff, backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { createStartTime, type StartTime } from '../../base/time/start-time.ts'
+import { createStartTime } from '../../base/time/start-time.ts'
 import { messageOf } from '../../base/problem.ts'
 import {
   type Connection,
@@ -59,7 +59,7 @@ export interface OwnedConnection extends Connection {
 /** Keeps a connection up: connects, connects again after a loss, and counts. */
 export function createConnection(settings: ConnectionSettings): OwnedConnection {
   const { clock, kind, listener, reconnect } = settings
-  const startNow = (): StartTime => createStartTime(clock, { elapsed: () => clock.monotonic() })
+  const startNow = (): (() => number) => createStartTime(clock, clock.monotonic)
   let state: ConnectionView['state'] = 'connecting'
   let since = startNow()
   let lastError: string | null = null
@@ -218,7 +218,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       kind,
       target: settings.shownTarget,
       state,
-      since: new Date(since.at()).toISOString(),
+      since: new Date(since()).toISOString(),
       lastError,
       bytesIn,
       bytesOut,

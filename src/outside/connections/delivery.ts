@@ -16,14 +16,12 @@ const repetitionLimit = 7
  */
 const untakenLimit = 120_000
 
-/** Which connections do not get rid of what was written to them. */
-export interface Delivery {
-  /**
-   * From now on, until it is closed, `failed` is called with what is wrong with it, in a sentence that goes on after the
-   * name of the other side. What is under way in the system is known on Linux alone; elsewhere it is never called.
-   */
-  watch(socket: Socket, failed: (what: string) => void): void
-}
+/**
+ * Finds connections that do not get rid of what was written to them. From now on, until it is closed, `failed` is called with what
+ * is wrong with it, in a sentence that goes on after the name of the other side. What is under way in the system is known on
+ * Linux alone; elsewhere it is never called.
+ */
+export type WatchDelivery = (socket: Socket, failed: (what: string) => void) => void
 
 export interface DeliverySettings {
   clock: Clock
@@ -49,7 +47,7 @@ interface Watched {
   takenAt: number
 }
 
-export function createDelivery({ clock, ...settings }: DeliverySettings): Delivery {
+export function createDelivery({ clock, ...settings }: DeliverySettings): WatchDelivery {
   const { readTables = systemTables } = settings
   const limit = settings.repetitionLimit ?? repetitionLimit
   const sockets = new Map<Socket, Watched>()
@@ -91,17 +89,15 @@ export function createDelivery({ clock, ...settings }: DeliverySettings): Delive
       : `has taken nothing of what was written to it for ${untakenLimit / 60_000} minutes`
   }
 
-  return {
-    watch(socket, failed) {
-      sockets.set(socket, { failed, clearAt: 0, taken: 0, takenAt: clock.monotonic() })
-      if (timer === undefined) plan()
-      socket.once('close', () => {
-        sockets.delete(socket)
-        if (sockets.size > 0) return
-        timer?.cancel()
-        timer = undefined
-      })
-    },
+  return (socket, failed) => {
+    sockets.set(socket, { failed, clearAt: 0, taken: 0, takenAt: clock.monotonic() })
+    if (timer === undefined) plan()
+    socket.once('close', () => {
+      sockets.delete(socket)
+      if (sockets.size > 0) return
+      timer?.cancel()
+      timer = undefined
+    })
   }
 }
 

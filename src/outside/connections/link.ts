@@ -5,7 +5,7 @@ import type { Finders } from '../discovery/finders.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
-import type { Delivery } from './delivery.ts'
+import type { WatchDelivery } from './delivery.ts'
 
 /** Milliseconds that what has been written, and the other side, may take once a connection is being closed. */
 export const closingTime = 2_000
@@ -49,7 +49,7 @@ export interface LinkContext {
   own: OwnListeners
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
-  delivery: Delivery
+  watchDelivery: WatchDelivery
   http: Pick<HttpClient, 'open'>
   /** Loaded when something is looked for. */
   finders(): Promise<Finders>

@@ -10,7 +10,11 @@ import { createSilence } from './silence.ts'
 const unwantedLimit = 1024 * 1024
 
 /** A TCP connection, with TLS if it is wanted. */
-export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, delivery }: LinkContext): Link {
+export function openTcp(
+  target: TcpTarget,
+  events: LinkEvents,
+  { own, clock, watchDelivery }: LinkContext,
+): Link {
   const { port, tls, timeout } = target
   if (tls?.insecure === false) requireCertificate(tls.certificates)
   const host = target.host.replace(/^\[|\]$/g, '')
@@ -40,7 +44,7 @@ export function openTcp(target: TcpTarget, events: LinkEvents, { own, clock, del
   })
   socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
     deadline.cancel()
-    delivery.watch(socket, (what) => {
+    watchDelivery(socket, (what) => {
       failure ??= { reason: `${host} ${what}` }
       socket.destroy()
     })

@@ -22,7 +22,12 @@ export const pongLimit = 1_000
 export function openWebSocket(
   target: WebSocketTarget,
   events: LinkEvents,
-  { own, clock, delivery, hostVersion }: Pick<LinkContext, 'own' | 'clock' | 'delivery' | 'hostVersion'>,
+  {
+    own,
+    clock,
+    watchDelivery,
+    hostVersion,
+  }: Pick<LinkContext, 'own' | 'clock' | 'watchDelivery' | 'hostVersion'>,
 ): Link {
   const address = parseWebSocketUrl(target.url)
   if (address === undefined) throw new Error('the address of a WebSocket begins with ws:// or wss://')
@@ -46,7 +51,7 @@ export function openWebSocket(
             ...(isIP(bareHost) === 0 ? { servername: bareHost } : {}),
             rejectUnauthorized: !target.insecure,
           })
-    delivery.watch(opened, (what) => giveUp(`${host} ${what}`))
+    watchDelivery(opened, (what) => giveUp(`${host} ${what}`))
     return opened
   }
 

@@ -64,7 +64,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
   const questions = new Map<string, DnsQuestion>()
   let askTimer: ScheduledCall | undefined
   let askedAt = Number.NEGATIVE_INFINITY
-  const sweeping = createDueTimer(clock, (now, stoodStill) => {
+  const sweepAt = createDueTimer(clock, (now, stoodStill) => {
     if (stoodStill) for (const lease of leases()) allowForStandstill(lease, now)
     sweep(now)
     plan(now)
@@ -232,7 +232,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       const isMissing = texts === undefined || target === undefined || completeAt === undefined
       if (isMissing && pointers.size > 0 && missing.asks < missingAsks) at = Math.min(at, missing.next)
     }
-    sweeping.set(at, now)
+    sweepAt(at, now)
   }
 
   return {

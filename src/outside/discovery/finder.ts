@@ -90,7 +90,7 @@ interface Search {
 
 export function createFinder({ clock, place, networks = listNetworks, ...settings }: FinderSettings): Finder {
   const searches = new Map<string, Search>()
-  const budget = createTimeBudget(clock, messageShare, messageBurst)
+  const spend = createTimeBudget(clock, messageShare, messageBurst)
   const complaints = new Map<string, number>()
   let sockets: MulticastSockets | undefined
   /** Messages since the last look at the networks or rest. */
@@ -147,7 +147,7 @@ export function createFinder({ clock, place, networks = listNetworks, ...setting
     let next = waiting.shift()
     while (next !== undefined) {
       const { message, from } = next
-      if (!budget.spend(() => protocol.heard(message, from))) leaveOut()
+      if (!spend(() => protocol.heard(message, from))) leaveOut()
       if (clock.monotonic() >= end) break
       next = waiting.shift()
     }

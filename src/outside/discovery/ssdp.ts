@@ -34,7 +34,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   /** As they were told, as text. */
   const told = new Map<string, Map<string, string>>()
   const askedAt = new Map<string, number>()
-  const sweeping = createDueTimer(clock, (now, stoodStill) => {
+  const sweepAt = createDueTimer(clock, (now, stoodStill) => {
     if (stoodStill) for (const lease of leases()) allowForStandstill(lease, now)
     sweep(now)
     plan(now)
@@ -138,7 +138,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
   function plan(now: number): void {
     let at = Number.POSITIVE_INFINITY
     for (const lease of leases()) at = Math.min(at, nextOf(lease))
-    sweeping.set(at, now)
+    sweepAt(at, now)
   }
 
   return {

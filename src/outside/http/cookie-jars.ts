@@ -1,4 +1,4 @@
-import { createElapsedClock, type ElapsedClock } from '../../base/time/elapsed-clock.ts'
+import { createElapsedTime, type ElapsedTime } from '../../base/time/elapsed-time.ts'
 import type { HttpAddress } from './http-address.ts'
 
 /** Cookies of one plugin; the one that was set longest ago makes room. */
@@ -30,13 +30,10 @@ interface Cookie {
   over: number | undefined
 }
 
-export function createCookieJars(
-  now: () => number,
-  elapsed: ElapsedClock = createElapsedClock(),
-): CookieJars {
+export function createCookieJars(now: () => number, elapsed: ElapsedTime = createElapsedTime()): CookieJars {
   const jars = new Map<string, Map<string, Cookie>>()
   const isOver = ({ expires, over }: Cookie): boolean =>
-    (expires !== undefined && expires <= now()) || (over !== undefined && over <= elapsed.elapsed())
+    (expires !== undefined && expires <= now()) || (over !== undefined && over <= elapsed())
 
   return {
     header(plugin, address) {
@@ -58,7 +55,7 @@ export function createCookieJars(
     save(plugin, address, setCookies) {
       const jar = jars.get(plugin) ?? new Map<string, Cookie>()
       for (const text of setCookies) {
-        const cookie = readCookie(text, address, elapsed.elapsed())
+        const cookie = readCookie(text, address, elapsed())
         if (cookie === undefined) continue
         const key = JSON.stringify([cookie.origin, cookie.path, cookie.name])
         jar.delete(key)

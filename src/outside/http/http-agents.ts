@@ -50,7 +50,7 @@ const nobodyWaits = (): Error => new Error('nobody waits for this connection any
 export function createHttpAgents(environment: Environment, own: OwnListeners): HttpAgents {
   const agents = new Map<string, Promise<Dispatcher>>()
   const staleConnections = createStaleConnections()
-  const keptConnections = createKeptConnections()
+  const keep = createKeptConnections()
   /** Of the request that is just being sent: what is connected meanwhile is connected for it. */
   let connectingFor: AbortSignal | undefined
   /** Of the requests whose answer has not begun. */
@@ -74,7 +74,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
         factory: (server, options) => client(server, options as Dialling),
         connect: (dialled, tell) =>
           dial(dialled, (...outcome) => {
-            if (outcome[0] === null) keptConnections.add(made, outcome[1])
+            if (outcome[0] === null) keep(made, outcome[1])
             tell(...outcome)
           }),
       })

@@ -9,13 +9,11 @@ interface ServerConnections {
   readonly stats: Pick<Pool['stats'], 'size'>
 }
 
-/** Has connections that nobody uses make room for others: each takes a file descriptor of the host. */
-export interface KeptConnections {
-  /** One more of these, until it is closed. */
-  add(pool: ServerConnections, socket: Socket): void
-}
-
-export function createKeptConnections(): KeptConnections {
+/**
+ * Has connections that nobody uses make room for others: each takes a file descriptor of the host. What is answered is told of
+ * each one more.
+ */
+export function createKeptConnections(): (pool: ServerConnections, socket: Socket) => void {
   /** The oldest first. */
   const open = new Map<Socket, ServerConnections>()
 
@@ -28,11 +26,9 @@ export function createKeptConnections(): KeptConnections {
     }
   }
 
-  return {
-    add(pool, socket) {
-      open.set(socket, pool)
-      socket.once('close', () => open.delete(socket))
-      makeRoom()
-    },
+  return (pool, socket) => {
+    open.set(socket, pool)
+    socket.once('close', () => open.delete(socket))
+    makeRoom()
   }
 }

@@ -6,7 +6,7 @@ import { isMachineFault } from '../../base/files/machine-fault.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { indexFile } from '../../schema/manifest/repository-index.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
-import type { FolderReads } from './folder-reads.ts'
+import type { ReadFolder } from './folder-reads.ts'
 import type { RepositoryLimits } from '../limits.ts'
 import { type Source, SourceError } from './source.ts'
 
@@ -14,7 +14,7 @@ import { type Source, SourceError } from './source.ts'
 export function createDirectorySource(
   paths: readonly [string, ...string[]],
   limits: RepositoryLimits,
-  reads: FolderReads,
+  readFolder: ReadFolder,
 ): Source {
   const [first] = paths
   let place = folderOf(first)
@@ -32,7 +32,7 @@ export function createDirectorySource(
 
   async function readFile(path: string, limit: number): Promise<Uint8Array | undefined> {
     try {
-      return await reads.run(first, async () => readContainedFile(await findPlace(), path, limit))
+      return await readFolder(first, async () => readContainedFile(await findPlace(), path, limit))
     } catch (error) {
       if (error instanceof SourceError) throw error
       if (error instanceof FileRefused) throw new SourceError(`${path} ${error.message}`)
@@ -47,7 +47,7 @@ export function createDirectorySource(
   }
 
   async function whyThereIsNoIndex(): Promise<string> {
-    const stats = await reads.run(first, () => statsOf(place))
+    const stats = await readFolder(first, () => statsOf(place))
     if (stats === undefined) return 'there is no such folder; check its path'
     if (!stats.isDirectory()) return 'it is not a folder; give the folder that holds plugins.json'
     return `the folder holds no ${indexFile}; give the folder that holds it`

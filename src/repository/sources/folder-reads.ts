@@ -4,12 +4,10 @@ import { SourceError } from './source.ts'
 /**
  * Reads from folders of repositories. Such a folder may be on another machine, which is off by now: then the system ends
  * nothing of what it is asked there, and each call keeps one of Node's four threads, on which the journal is written, too. So
- * of a folder one thing is asked at a time, of all together few, and nobody waits for ever.
+ * of a folder one thing is asked at a time, of all together few, and nobody waits for ever. Rejects with `SourceError` when the
+ * folder does not answer in time, and at once as long as it has not answered since.
  */
-export interface FolderReads {
-  /** Rejects with `SourceError` when the folder does not answer in time, and at once as long as it has not answered since. */
-  run<T>(folder: string, read: () => Promise<T>): Promise<T>
-}
+export type ReadFolder = <T>(folder: string, read: () => Promise<T>) => Promise<T>
 
 /** Folders that are read at the same time: the half of Node's threads. */
 const foldersAtOnce = 2
@@ -21,7 +19,7 @@ interface Waiting {
 }
 
 /** `time`: milliseconds for one read. */
-export function createFolderReads({ clock, time }: { clock: Clock; time: number }): FolderReads {
+export function createFolderReads({ clock, time }: { clock: Clock; time: number }): ReadFolder {
   const waiting = new Set<Waiting>()
   const reading = new Set<string>()
   /** Those of `reading` that have not answered in time. */
@@ -63,19 +61,17 @@ export function createFolderReads({ clock, time }: { clock: Clock; time: number 
     }
   }
 
-  return {
-    run: (folder, read) =>
-      new Promise((resolve, refuse) => {
-        const start = (): void => {
-          const deadline = scheduleDeadline(clock, time, () => {
-            late.add(folder)
-            refuse(notInTime())
-            goOn()
-          })
-          whenRead(folder, read, deadline).then(resolve, refuse)
-        }
-        waiting.add({ folder, start, refuse })
-        goOn()
-      }),
-  }
+  return (folder, read) =>
+    new Promise((resolve, refuse) => {
+      const start = (): void => {
+        const deadline = scheduleDeadline(clock, time, () => {
+          late.add(folder)
+          refuse(notInTime())
+          goOn()
+        })
+        whenRead(folder, read, deadline).then(resolve, refuse)
+      }
+      waiting.add({ folder, start, refuse })
+      goOn()
+    })
 }

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createDirectorySource } from './directory-source.ts'
-import type { FolderReads } from './folder-reads.ts'
+import type { ReadFolder } from './folder-reads.ts'
 import { createHttpSource, type HttpSourceOptions } from './http-source.ts'
 import { type Source, SourceError } from './source.ts'
 
 export interface SourceOptions extends HttpSourceOptions {
   /** Directories that a relative path may start from; the first in which it exists counts. */
   bases: readonly [string, ...string[]]
-  folders: FolderReads
+  readFolder: ReadFolder
 }
 
 /** The source that an address or a path means. Throws `SourceError` for what is neither. */
@@ -28,7 +28,7 @@ export function openSource(url: string, options: SourceOptions): Source {
   const paths = /^file:/i.test(url)
     ? ([pathOf(url)] as const)
     : ([resolve(base, url), ...others.map((other) => resolve(other, url))] as const)
-  return createDirectorySource(paths, options.limits, options.folders)
+  return createDirectorySource(paths, options.limits, options.readFolder)
 }
 
 function pathOf(url: string): string {

@@ -44,8 +44,8 @@ export interface Backpressure {
 
 export function createBackpressure(settings: BackpressureSettings): Backpressure {
   const { clock, limits, congested, deliveries, warn, limitReached, giveCredit } = settings
-  const bucket = createTokenBucket(limits, clock.monotonic)
-  const backgroundBucket = createTokenBucket(limits, clock.monotonic)
+  const chargeOwn = createTokenBucket(limits, clock.monotonic)
+  const chargeBackground = createTokenBucket(limits, clock.monotonic)
   const delayed = new Set<ScheduledCall>()
   /** Bytes since everybody had caught up. */
   let sentMeanwhile = 0
@@ -57,7 +57,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
 
   /** Milliseconds that the plugin has to wait after having asked for so much. */
   function charge(operations: number, bytes: number): number {
-    const { owed, of } = bucket.charge(operations, bytes)
+    const { owed, of } = chargeOwn(operations, bytes)
     if (relenting) return 0
     if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
       slowedAt = clock.monotonic()
@@ -105,7 +105,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
     // Never as long as a worker waits at most.
     answer: (bytes, task) => later(Math.min(charge(1, bytes), limits.drainDeadline), task),
     background(bytes, task) {
-      const { owed } = backgroundBucket.charge(1, bytes)
+      const { owed } = chargeBackground(1, bytes)
       later(Math.min(relenting ? 0 : owed, limits.drainDeadline), task)
     },
     relent() {

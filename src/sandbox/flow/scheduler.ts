@@ -21,12 +21,10 @@ export interface TaskQueue {
 }
 
 /**
- * Shares the host's thread among isolates: fair queueing by the time that each has used. Who is alone gets all there is;
- * when several wait, the one that has had least is next. Between two turns the event loop serves sockets and timers.
+ * Shares the host's thread among isolates, each with a queue: fair queueing by the time that each has used. Who is alone gets all
+ * there is; when several wait, the one that has had least is next. Between two turns the event loop serves sockets and timers.
  */
-export interface Scheduler {
-  createQueue(): TaskQueue
-}
+export type CreateTaskQueue = () => TaskQueue
 
 interface Line {
   tasks: Task[]
@@ -38,7 +36,7 @@ interface Line {
 }
 
 /** `monotonic`: milliseconds that never go backwards. */
-export function createScheduler(monotonic: () => number): Scheduler {
+export function createScheduler(monotonic: () => number): CreateTaskQueue {
   /** Those with something to do. */
   const active = new Set<Line>()
   /** Those that have worked since the last turn. */
@@ -127,24 +125,22 @@ export function createScheduler(monotonic: () => number): Scheduler {
     if (active.size > 0) work()
   }
 
-  return {
-    createQueue() {
-      const line: Line = { tasks: [], used: 0, inTurn: 0, waiting: [] }
-      return {
-        add(task) {
-          line.tasks.push(task)
-          if (!active.has(line)) {
-            active.add(line)
-            line.used = Math.max(line.used, servedAt)
-          }
-          // At once, as long as there is room in this turn: nobody waits who need not.
-          if (!working && room() > 0) work()
-        },
-        idle() {
-          if (line.tasks.length === 0) return Promise.resolve()
-          return new Promise((resolve) => line.waiting.push(resolve))
-        },
-      }
-    },
+  return () => {
+    const line: Line = { tasks: [], used: 0, inTurn: 0, waiting: [] }
+    return {
+      add(task) {
+        line.tasks.push(task)
+        if (!active.has(line)) {
+          active.add(line)
+          line.used = Math.max(line.used, servedAt)
+        }
+        // At once, as long as there is room in this turn: nobody waits who need not.
+        if (!working && room() > 0) work()
+      },
+      idle() {
+        if (line.tasks.length === 0) return Promise.resolve()
+        return new Promise((resolve) => line.waiting.push(resolve))
+      },
+    }
   }
 }

@@ -6,27 +6,25 @@ export type PaceLimits = Pick<
   'operationsPerSecond' | 'operationBurst' | 'bytesPerSecond' | 'byteBurst'
 >
 
-/** Says when a plugin has to wait. It keeps no queue: whoever asks does not give credit before. */
-export interface TokenBucket {
-  /**
-   * Counts what the plugin asked for. `owed`: the milliseconds until it may ask again, 0 at once; `of`: the limit
-   * that says so.
-   */
-  charge(operations: number, bytes: number): { owed: number; of: 'operationsPerSecond' | 'bytesPerSecond' }
-}
+/**
+ * Counts what a plugin asked for, and says when it has to wait. `owed`: the milliseconds until it may ask again, 0 at once;
+ * `of`: the limit that says so. It keeps no queue: whoever asks does not give credit before.
+ */
+export type ChargeTokens = (
+  operations: number,
+  bytes: number,
+) => { owed: number; of: 'operationsPerSecond' | 'bytesPerSecond' }
 
-export function createTokenBucket(limits: PaceLimits, monotonic: () => number): TokenBucket {
+export function createTokenBucket(limits: PaceLimits, monotonic: () => number): ChargeTokens {
   const operations = createMeter(limits.operationsPerSecond, limits.operationBurst)
   const bytes = createMeter(limits.bytesPerSecond, limits.byteBurst)
-  return {
-    charge(operationCount, byteCount) {
-      const now = monotonic()
-      const forOperations = operations(operationCount, now)
-      const forBytes = bytes(byteCount, now)
-      return forBytes > forOperations
-        ? { owed: forBytes, of: 'bytesPerSecond' }
-        : { owed: forOperations, of: 'operationsPerSecond' }
-    },
+  return (operationCount, byteCount) => {
+    const now = monotonic()
+    const forOperations = operations(operationCount, now)
+    const forBytes = bytes(byteCount, now)
+    return forBytes > forOperations
+      ? { owed: forBytes, of: 'bytesPerSecond' }
+      : { owed: forOperations, of: 'operationsPerSecond' }
   }
 }
 

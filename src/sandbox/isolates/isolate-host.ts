@@ -11,7 +11,7 @@ import type { PluginCalls } from '../calls/plugin-calls.ts'
 import { createBackpressure } from '../flow/backpressure.ts'
 import { createDeliveries } from '../flow/deliveries.ts'
 import { createFlow } from '../flow/flow.ts'
-import type { Scheduler, Task } from '../flow/scheduler.ts'
+import type { CreateTaskQueue, Task } from '../flow/scheduler.ts'
 import { type Isolate, IsolateError, type IsolateServices, type IsolateSource } from '../isolate.ts'
 import { outsideBytes, ownersLimits, type SandboxLimits } from '../limits.ts'
 import { createBatchTask } from '../operations/batch-task.ts'
@@ -36,7 +36,7 @@ export interface IsolateHostSettings {
   /** From one plugin to another. */
   pluginCalls: PluginCalls
   /** Shares the host's thread among all isolates. */
-  scheduler: Scheduler
+  createQueue: CreateTaskQueue
 }
 
 /** The host's side of one isolate, from its load to its end. */
@@ -51,9 +51,9 @@ export interface IsolateHost extends Isolate {
 const lastWords: ReadonlySet<IsolateMessage['kind']> = new Set(['unloaded', 'loadFailed'])
 
 export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
-  const { clock, logger, limits, slot, number, source, services, pluginCalls, scheduler } = settings
+  const { clock, logger, limits, slot, number, source, services, pluginCalls, createQueue } = settings
   const loaded = createDeferred<undefined>()
-  const tasks = scheduler.createQueue()
+  const tasks = createQueue()
   const life: IsolateLife = { running: false, abandoned: false, ending: false, over: false, released: false }
   const dispatcher = createOperationDispatcher({
     ...{ clock, logger, limits, services, plugin: source.id, stored: source.keyValues },

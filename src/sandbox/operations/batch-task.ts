@@ -10,7 +10,7 @@ type Batch = Extract<IsolateMessage, { kind: 'batch' }>
 
 export interface BatchTaskSettings {
   batch: Batch
-  dispatcher: Pick<OperationDispatcher, 'serve' | 'frames'>
+  dispatcher: Pick<OperationDispatcher, 'serve' | 'serveFrames'>
   /** Whether nobody wants it done any more. */
   over(): boolean
   /** Something in it is not in the protocol. */
@@ -44,7 +44,7 @@ export function createBatchTask({ batch, dispatcher, over, nonsense, taken }: Ba
     if (value instanceof Uint8Array && value.buffer instanceof ArrayBuffer) {
       if (frames === undefined) bytes += value.length
       frames ??= createFrameReader(value)
-      count += dispatcher.frames.take(frames)
+      count += dispatcher.serveFrames(frames)
       if (frames.left > 0) return
       frames = undefined
     } else takeOperation(value)

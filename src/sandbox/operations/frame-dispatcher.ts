@@ -25,13 +25,13 @@ export interface FrameDispatcherSettings {
   cramped(): void
 }
 
-/** Checks what a worker sends as frames, and hands it on as it is. */
-export interface FrameDispatcher {
-  /** Takes the next few; answers how many. Throws `Error` when the bytes are no frames. */
-  take(frames: FrameReader): number
-}
+/**
+ * Checks what a worker sends as frames, and hands it on as it is. Takes the next few; answers how many. Throws `Error` when the
+ * bytes are no frames.
+ */
+export type ServeFrames = (frames: FrameReader) => number
 
-export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameDispatcher {
+export function createFrameDispatcher(settings: FrameDispatcherSettings): ServeFrames {
   const { logger, plugin, services, held, kept, connections, cramped } = settings
 
   function nonsense(errors: unknown): void {
@@ -73,26 +73,20 @@ export function createFrameDispatcher(settings: FrameDispatcherSettings): FrameD
     else setValue(kind, name, payload)
   }
 
-  return {
-    take(frames) {
-      let taken = 0
-      while (taken < framesAtOnce) {
-        const frame = frames.next()
-        if (frame === undefined) break
-        taken += 1
-        try {
-          serve(frame)
-        } catch (error) {
-          const { kind } = frame
-          logger.error('A service of the sandbox failed', {
-            plugin,
-            operation: kind,
-            reason: messageOf(error),
-          })
-        }
+  return (frames) => {
+    let taken = 0
+    while (taken < framesAtOnce) {
+      const frame = frames.next()
+      if (frame === undefined) break
+      taken += 1
+      try {
+        serve(frame)
+      } catch (error) {
+        const { kind } = frame
+        logger.error('A service of the sandbox failed', { plugin, operation: kind, reason: messageOf(error) })
       }
-      return taken
-    },
+    }
+    return taken
   }
 }
 

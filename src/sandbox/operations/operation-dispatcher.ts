@@ -7,7 +7,7 @@ import type { OutsideAnswer } from '../../schema/outside/outside.ts'
 import { type LogEntry, noResources, type Resources } from '../../schema/plugin/plugin.ts'
 import { type LimitName, limitUnit } from '../../schema/plugin/plugin-limits.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
-import { createFrameDispatcher, type FrameDispatcher } from './frame-dispatcher.ts'
+import { createFrameDispatcher, type ServeFrames } from './frame-dispatcher.ts'
 import { createHeldThings } from './held-things.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
@@ -39,7 +39,7 @@ export interface OperationDispatcher {
   /** A service that throws is the host's fault, and no reason to stop what comes after it. */
   serve(operation: Operation): void
   /** The same for what comes as frames. */
-  readonly frames: FrameDispatcher
+  readonly serveFrames: ServeFrames
   /** A line in the plugin's own log. */
   say(level: LogEntry['level'], message: string): void
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
@@ -57,7 +57,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   const { clock, logger, limits, plugin, services, stored, answer } = settings
   const held = createHeldThings(limits)
   const kept = createKeptBytes(limits.keptBytes)
-  const keyValues = createStoredBytes(limits.keyValueBytes, stored)
+  const admitKeyValue = createStoredBytes(limits.keyValueBytes, stored)
   const calls = createOpenCalls({ clock, services, answer })
   const connections = createOpenConnections({
     ...{ limits, services },
@@ -112,7 +112,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       warnOfRoom()
       return
     }
-    if (!held.note(operation) || (operation.kind === 'setKeyValue' && !keyValues.admit(operation))) {
+    if (!held.note(operation) || (operation.kind === 'setKeyValue' && !admitKeyValue(operation))) {
       logger.error('A plugin worker asked for more than it may have', { plugin, operation: operation.kind })
       return
     }
@@ -126,7 +126,10 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
 
   const dispatcher: OperationDispatcher = {
     serve,
-    frames: createFrameDispatcher({ logger, plugin, services, held, kept, connections, cramped: warnOfRoom }),
+    serveFrames: createFrameDispatcher({
+      ...{ logger, plugin, services, held, kept, connections },
+      cramped: warnOfRoom,
+    }),
     say,
     limitReached,
     resources: noResources,

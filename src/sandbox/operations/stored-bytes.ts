@@ -2,21 +2,19 @@ import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
 import { keyValueSize } from '../../schema/worker/operation-size.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 
-/** Bytes of a plugin's key-value store, as the host counts them: a worker that counts otherwise is not believed. */
-export interface StoredBytes {
-  /** Counts what the operation adds or takes away; false when there is no room for it. */
-  admit(operation: Extract<Operation, { kind: 'setKeyValue' }>): boolean
-}
-
-/** `entries`: what is stored already. */
-export function createStoredBytes(limit: number, entries: Readonly<Record<string, KeyValue>>): StoredBytes {
+/**
+ * Bytes of a plugin's key-value store, as the host counts them: a worker that counts otherwise is not believed. What is answered
+ * counts what an operation adds or takes away; false when there is no room for it. `entries`: what is stored already.
+ */
+export function createStoredBytes(
+  limit: number,
+  entries: Readonly<Record<string, KeyValue>>,
+): (operation: Extract<Operation, { kind: 'setKeyValue' }>) => boolean {
   const stored = Object.entries(entries).map(([key, { value }]) => [key, keyValueSize(key, value)] as const)
   const sizes: Sizes = new Map(stored)
   const room = createByteRoom(
     limit,
     stored.reduce((sum, [, size]) => sum + size, 0),
   )
-  return {
-    admit: ({ key, entry }) => room(sizes, key, entry === undefined ? 0 : keyValueSize(key, entry.value)),
-  }
+  return ({ key, entry }) => room(sizes, key, entry === undefined ? 0 : keyValueSize(key, entry.value))
 }

@@ -5,31 +5,27 @@ export const errorLimit = 200
 /** Characters of their pointers in all, after which no more are told: thousands may be below one long key. */
 const pointersLength = 64 * 1024
 
-/** Room for what is told of one value. One error has room in any case. */
-export interface ErrorRoom {
-  /** Whether there is room for one more; then it has taken it. */
-  take(pointer: string): boolean
-}
-
-export function createErrorRoom(): ErrorRoom {
+/**
+ * Room for what is told of one value. Answers whether there is room for one more at this pointer; then it has taken it. One error
+ * has room in any case.
+ */
+export function createErrorRoom(): (pointer: string) => boolean {
   let count = 0
   let length = 0
-  return {
-    take(pointer) {
-      if (count >= errorLimit || length >= pointersLength) return false
-      count += 1
-      length += pointer.length
-      return true
-    },
+  return (pointer) => {
+    if (count >= errorLimit || length >= pointersLength) return false
+    count += 1
+    length += pointer.length
+    return true
   }
 }
 
 /** Those for which there is room; further ones are not asked for. */
 export function firstErrors(errors: Iterable<ProblemDetail>): ProblemDetail[] {
-  const room = createErrorRoom()
+  const takeRoom = createErrorRoom()
   const first: ProblemDetail[] = []
   for (const error of errors) {
-    if (!room.take(error.path)) break
+    if (!takeRoom(error.path)) break
     first.push(error)
   }
   return first

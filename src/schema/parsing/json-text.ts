@@ -100,7 +100,7 @@ export function holdsMoreValues(text: string, most: number): boolean {
 /** Walks over the tokens of a text that is known to be JSON, without recursion: a megabyte has a million of them. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
-  const room = createErrorRoom()
+  const takeRoom = createErrorRoom()
   const open: Container[] = []
   let top: Container | undefined
 
@@ -112,7 +112,7 @@ function inspect(text: string, value: unknown, depthLimit: number): JsonText {
       return
     }
     const pointer = open.map(stepOf).join('')
-    if (room.take(pointer)) repeated.push(pointer)
+    if (takeRoom(pointer)) repeated.push(pointer)
   }
 
   for (let position = 0; position < text.length; position += 1) {

@@ -1,5 +1,5 @@
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createElapsedClock } from '../../../src/base/time/elapsed-clock.ts'
+import { createElapsedTime } from '../../../src/base/time/elapsed-time.ts'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createExternalBus } from '../../../src/bus/external/external-bus.ts'
@@ -70,7 +70,7 @@ function end(plugin: string): void {
 
 const keeper = createLeaseKeeper({
   address: { servers: [options.store], name: host },
-  ...{ fleet, host, clock, logger, elapsed: createElapsedClock() },
+  ...{ fleet, host, clock, logger, elapsed: createElapsedTime() },
   name: await nameProcess(systemFileSystem, options.directory, logger),
   actions: {
     sessionBegan(name) {

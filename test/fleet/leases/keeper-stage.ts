@@ -1,6 +1,6 @@
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createElapsedClock } from '../../../src/base/time/elapsed-clock.ts'
+import { createElapsedTime } from '../../../src/base/time/elapsed-time.ts'
 import {
   createLeaseKeeper,
   type LeaseKeeper,
@@ -46,7 +46,7 @@ export function createKeptHost(
   processes += 1
   const keeper = createLeaseKeeper({
     address: { servers: [url], name: host },
-    ...{ fleet, host, clock: systemClock, elapsed: createElapsedClock() },
+    ...{ fleet, host, clock: systemClock, elapsed: createElapsedTime() },
     name: { process: `x${processes}`, heirOf: null },
     logger: createRecordingLogger(),
     actions: {

@@ -3,7 +3,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
-import { createElapsedClock } from '../../../src/base/time/elapsed-clock.ts'
+import { createElapsedTime } from '../../../src/base/time/elapsed-time.ts'
 import { leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
 import { leaseTiming } from '../../../src/fleet/leases/timing.ts'
 import { connectTo, startNatsServer, startStore } from '../../helpers/nats-server.ts'
@@ -237,11 +237,11 @@ test('a session outlives a restart of the store', async (context) => {
 
 test('a host that slept for less than its session lasts says why its plugins were stopped and started', async (context) => {
   const logger = createRecordingLogger()
-  const { elapsed } = createElapsedClock()
+  const elapsed = createElapsedTime()
   let slept = 0
   const { keeper, done, running } = await openKeptHost(context, stage.url(), stage.newFleet(), 'h1', {
     ...{ wanted: plugins('@a/p'), logger },
-    elapsed: { elapsed: () => elapsed() + slept },
+    elapsed: () => elapsed() + slept,
     // So long that the test itself may be slow.
     timing: { ...leaseTiming, unloadAfter: 200_000, sessionLength: 600_000, takeOverAfter: 700_000 },
   })

@@ -18,37 +18,37 @@ function counter() {
 }
 
 test('repetitions act once and share the answer, also while the first is at work', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const { keys, act } = counter()
-  const answers = await Promise.all([1, 2, 3].map(() => idempotency.run(request('k'), act)))
-  assert.deepEqual([answers, await idempotency.run(request('k'), act), keys.length], [[1, 1, 1], 1, 1])
+  const answers = await Promise.all([1, 2, 3].map(() => runOnce(request('k'), act)))
+  assert.deepEqual([answers, await runOnce(request('k'), act), keys.length], [[1, 1, 1], 1, 1])
 })
 
 test('the name of a request is bound to its key, method and path', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const again = createIdempotency<number>(createManualClock())
   const { keys, act } = counter()
-  await idempotency.run(request('k'), act)
-  await idempotency.run(request('l'), act)
-  await again.run(request('k', { target: 'POST /api/plugins/b/toggle' }), act)
-  await createIdempotency<number>(createManualClock()).run(request('k'), act)
+  await runOnce(request('k'), act)
+  await runOnce(request('l'), act)
+  await again(request('k', { target: 'POST /api/plugins/b/toggle' }), act)
+  await createIdempotency<number>(createManualClock())(request('k'), act)
   assert.equal(new Set(keys.slice(0, 3)).size, 3)
   assert.equal(keys[3], keys[0], 'it is the same after a restart')
   assert.ok(keys.every((key) => /^[0-9a-f]{64}$/.test(key)))
 })
 
 test('a key that was used for another body or address is refused', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const { keys, act } = counter()
-  await idempotency.run(request('k'), act)
+  await runOnce(request('k'), act)
   for (const changes of [{ body: { enabled: true } }, { target: 'POST /api/plugins/b/toggle' }]) {
-    await assert.rejects(idempotency.run(request('k', changes), act), { code: 'body_invalid' })
+    await assert.rejects(runOnce(request('k', changes), act), { code: 'body_invalid' })
   }
   assert.equal(keys.length, 1)
 })
 
 test('a refusal is an answer, a failure of the host is not', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const cases = [
     [new Problem('already_installed', 'There.'), 1],
     [new Problem('shutting_down', 'Later.'), 2],
@@ -61,8 +61,8 @@ test('a refusal is an answer, a failure of the host is not', async () => {
       count += 1
       throw error
     }
-    await assert.rejects(idempotency.run(request(`k${index}`), act), error)
-    await assert.rejects(idempotency.run(request(`k${index}`), act), error)
+    await assert.rejects(runOnce(request(`k${index}`), act), error)
+    await assert.rejects(runOnce(request(`k${index}`), act), error)
     calls.push(count)
   }
   assert.deepEqual(
@@ -72,50 +72,50 @@ test('a refusal is an answer, a failure of the host is not', async () => {
 })
 
 test('keys are visible ASCII of at most 255 characters', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const { act } = counter()
-  await idempotency.run(request('~'.repeat(255)), act)
+  await runOnce(request('~'.repeat(255)), act)
   for (const key of ['', ' ', 'a b', 'ä', 'x'.repeat(256), 'a\u0000']) {
-    await assert.rejects(idempotency.run(request(key), act), { code: 'body_invalid' }, key)
+    await assert.rejects(runOnce(request(key), act), { code: 'body_invalid' }, key)
   }
 })
 
 test('an answer is forgotten after a day, and the least recently used after a thousand others', async () => {
   const clock = createManualClock()
-  const idempotency = createIdempotency<number>(clock)
+  const runOnce = createIdempotency<number>(clock)
   const { keys, act } = counter()
-  await idempotency.run(request('old'), act)
+  await runOnce(request('old'), act)
   clock.advance(24 * 60 * 60 * 1_000 - 1)
-  await idempotency.run(request('old'), act)
+  await runOnce(request('old'), act)
   assert.equal(keys.length, 1)
   clock.advance(1)
-  await idempotency.run(request('old'), act)
+  await runOnce(request('old'), act)
   assert.equal(keys.length, 2)
-  await idempotency.run(request('idle'), act)
+  await runOnce(request('idle'), act)
   for (let index = 0; index < 1_000; index += 1) {
-    await idempotency.run(request('old'), act)
-    await idempotency.run(request(`other ${index}`.replace(' ', '-')), act)
+    await runOnce(request('old'), act)
+    await runOnce(request(`other ${index}`.replace(' ', '-')), act)
   }
   const before = keys.length
-  await idempotency.run(request('old'), act)
+  await runOnce(request('old'), act)
   assert.equal(keys.length, before, 'what is in use stays')
-  await idempotency.run(request('idle'), act)
+  await runOnce(request('idle'), act)
   assert.equal(keys.length, before + 1, 'what is not in use goes')
 })
 
 test('of large requests fewer are remembered, those in use the longest', async () => {
-  const idempotency = createIdempotency<number>(createManualClock())
+  const runOnce = createIdempotency<number>(createManualClock())
   const { keys, act } = counter()
   const large = (key: string) => request(key, { body: { text: 'x'.repeat(1024 * 1024) } })
   for (let index = 0; index < 40; index += 1) {
-    await idempotency.run(request('small'), act)
-    await idempotency.run(large(`large-${index}`), act)
+    await runOnce(request('small'), act)
+    await runOnce(large(`large-${index}`), act)
   }
   const before = keys.length
-  await idempotency.run(request('small'), act)
-  await idempotency.run(large('large-39'), act)
+  await runOnce(request('small'), act)
+  await runOnce(large('large-39'), act)
   assert.equal(keys.length, before, 'the latest and what is in use stay')
-  await idempotency.run(large('large-0'), act)
+  await runOnce(large('large-0'), act)
   assert.equal(keys.length, before + 1, 'the oldest goes')
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { Problem } from '../../../src/base/problem.ts'
-import { createIdempotency, type Idempotency } from '../../../src/http/requests/idempotency.ts'
+import { createIdempotency, type RunOnce } from '../../../src/http/requests/idempotency.ts'
 import type { KnownRequest, SharedRequests } from '../../../src/http/requests/shared-requests.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
@@ -18,7 +18,7 @@ function hostsNamed(
   const serving = new Map<string, Serve>()
   const gone = new Set<string>()
   const lost: ((error: Error) => void)[] = []
-  const hosts = new Map<string, Idempotency<string>>()
+  const hosts = new Map<string, RunOnce<string>>()
   for (const host of names) {
     const requests: SharedRequests = {
       host,
@@ -40,9 +40,9 @@ function hostsNamed(
   }
   return {
     send(host: string, act: () => Promise<string>, body: unknown = {}): Promise<string> {
-      const idempotency = hosts.get(host)
-      assert.ok(idempotency !== undefined)
-      return idempotency.run({ key: 'key', target: 'POST /api/plugins/a/toggle', body }, act)
+      const runOnce = hosts.get(host)
+      assert.ok(runOnce !== undefined)
+      return runOnce({ key: 'key', target: 'POST /api/plugins/a/toggle', body }, act)
     },
     /** It does not answer any more. */
     leave(host: string): void {

@@ -28,7 +28,7 @@ function createStage() {
   const clock = createSleepyClock()
   const runs: string[] = []
   const run = (): void => void runs.push(new Date(clock.now()).toISOString().slice(11, 19))
-  return { clock, runs, run, schedules: createSchedules(clock, clock) }
+  return { clock, runs, run, schedules: createSchedules(clock, clock.elapsed) }
 }
 
 test('a schedule runs at its times until it is removed, and nothing is left then', async () => {

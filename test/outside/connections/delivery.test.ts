@@ -58,7 +58,7 @@ async function startStage(t: TestContext, shown = (tables: string[]) => tables):
       setImmediate(() => looked?.())
       return tables
     },
-  }).watch(socket, (what) => {
+  })(socket, (what) => {
     failures.push(what)
     socket.destroy()
   })

@@ -50,7 +50,7 @@ test('what a server sends byte by byte is told in few pieces', async (t) => {
         ...{ opened: () => undefined, silence: () => undefined, warn: () => undefined },
       },
       {
-        ...{ clock, own, hostVersion: '1.2.3', http, delivery: createDelivery({ clock }) },
+        ...{ clock, own, hostVersion: '1.2.3', http, watchDelivery: createDelivery({ clock }) },
         finders: () => Promise.resolve(createFinders(clock, {})),
       },
     )

@@ -36,7 +36,7 @@ function openTo(t: TestContext, { port }: { port: number }): Stage {
       },
       ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
     },
-    { own, clock, hostVersion: '1.2.3', delivery: createDelivery({ clock }) },
+    { own, clock, hostVersion: '1.2.3', watchDelivery: createDelivery({ clock }) },
   )
   t.after(() => link.destroy())
   return { link, clock, ends, told }

@@ -6,7 +6,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts'
 test('the call comes when the first thing is due, once, and not for things that are due at almost the same time', () => {
   const clock = createManualClock()
   const calls: number[] = []
-  const { set } = createDueTimer(clock, (now) => calls.push(now))
+  const set = createDueTimer(clock, (now) => calls.push(now))
   const after = (milliseconds: number): number[] => {
     clock.advance(milliseconds)
     return calls.splice(0)

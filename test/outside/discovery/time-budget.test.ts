@@ -5,11 +5,11 @@ import { createManualClock } from '../../helpers/manual-clock.ts'
 
 test('strangers get an eighth of the time, and after a rest some of it at once', () => {
   const clock = createManualClock()
-  const budget = createTimeBudget(clock, 1 / 8, 64)
+  const spend = createTimeBudget(clock, 1 / 8, 64)
   /** Whether something that takes so long is done. */
   function isDone(milliseconds: number): boolean {
     let wasBegun = false
-    const isSpent = budget.spend(() => {
+    const isSpent = spend(() => {
       wasBegun = true
       clock.advance(milliseconds)
     })

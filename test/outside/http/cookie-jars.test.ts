@@ -10,7 +10,7 @@ function addressOf(url: string) {
   return address
 }
 
-const elapsedOf = ({ monotonic }: ManualClock) => ({ elapsed: () => monotonic() })
+const elapsedOf = ({ monotonic }: ManualClock) => monotonic
 const here = addressOf('http://a.example/x/y?z')
 
 test('a cookie ends with its time, with another that is over, and with its plugin', () => {

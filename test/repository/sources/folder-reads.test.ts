@@ -6,7 +6,7 @@ import { createManualClock } from '../../helpers/manual-clock.ts'
 /** Reads that end when they are told to, and what came of them. */
 function stage() {
   const clock = createManualClock()
-  const reads = createFolderReads({ clock, time: 10_000 })
+  const readFolder = createFolderReads({ clock, time: 10_000 })
   const begun: string[] = []
   const answers = new Map<string, (text: string) => void>()
   return {
@@ -18,7 +18,7 @@ function stage() {
         begun.push(name)
         return new Promise((resolve) => answers.set(name, resolve))
       }
-      return reads.run(folder, read).catch((error: unknown) => String(error))
+      return readFolder(folder, read).catch((error: unknown) => String(error))
     },
   }
 }

@@ -13,13 +13,13 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
   const common = { clock: systemClock, logger: silentLogger, limits: defaultLimits }
   const thread = createWorkerThread({ ...common, name: 'both' })
   const pluginCalls = createPluginCalls()
-  const scheduler = createScheduler(systemClock.monotonic)
+  const createQueue = createScheduler(systemClock.monotonic)
 
   async function load(number: number, name: string, lua: string) {
     const recorder: Recorder = createRecorder()
     recorder.services.installedAs = (id) => [`@test/${id}`]
     const isolate = createIsolateHost({
-      ...{ ...common, number, pluginCalls, scheduler, services: recorder.services },
+      ...{ ...common, number, pluginCalls, createQueue, services: recorder.services },
       slot: {
         ...thread,
         ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.memory },

@@ -11,7 +11,7 @@ import {
 function stage() {
   let now = 0
   let looks = 0
-  const { watch } = createSpinWait(() => (now += spinTime / 4))
+  const watch = createSpinWait(() => (now += spinTime / 4))
   return {
     /** Over when it has been looked for so often. */
     wait: (after: number): boolean => {

@@ -6,7 +6,7 @@ import { createScheduler, type Task } from '../../../src/sandbox/flow/scheduler.
 function createStage() {
   let now = 0
   let looks = 0
-  const { createQueue } = createScheduler(() => {
+  const createQueue = createScheduler(() => {
     looks += 1
     return now
   })

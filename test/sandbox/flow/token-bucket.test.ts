@@ -7,21 +7,21 @@ const none = Number.POSITIVE_INFINITY
 /** A bucket, and the milliseconds of a clock that stands still until it is told to go on. */
 function bucketAt(limits: Partial<PaceLimits>) {
   const clock = { now: 5_000 }
-  const bucket = createTokenBucket(
+  const charge = createTokenBucket(
     { operationsPerSecond: none, operationBurst: 0, bytesPerSecond: none, byteBurst: 0, ...limits },
     () => clock.now,
   )
-  return { bucket, clock }
+  return { charge, clock }
 }
 
 test('who has no limits owes nothing', () => {
-  const { bucket } = bucketAt({})
-  assert.deepEqual(bucket.charge(1e9, 1e12), { owed: 0, of: 'operationsPerSecond' })
+  const { charge } = bucketAt({})
+  assert.deepEqual(charge(1e9, 1e12), { owed: 0, of: 'operationsPerSecond' })
 })
 
 test('a burst is free, and what goes beyond it waits for its share of a second', () => {
-  const { bucket, clock } = bucketAt({ operationsPerSecond: 10, operationBurst: 5 })
-  const owed = (operations: number) => bucket.charge(operations, 0).owed
+  const { charge, clock } = bucketAt({ operationsPerSecond: 10, operationBurst: 5 })
+  const owed = (operations: number) => charge(operations, 0).owed
   assert.equal(owed(5), 0)
   assert.equal(owed(1), 100)
   assert.equal(owed(2), 300)
@@ -32,18 +32,18 @@ test('a burst is free, and what goes beyond it waits for its share of a second',
 })
 
 test('a rest gives the burst back, and never more than that', () => {
-  const { bucket, clock } = bucketAt({ operationsPerSecond: 10, operationBurst: 5 })
-  bucket.charge(5, 0)
+  const { charge, clock } = bucketAt({ operationsPerSecond: 10, operationBurst: 5 })
+  charge(5, 0)
   clock.now += 200
-  assert.deepEqual([bucket.charge(2, 0).owed, bucket.charge(1, 0).owed], [0, 100])
+  assert.deepEqual([charge(2, 0).owed, charge(1, 0).owed], [0, 100])
   clock.now += 3_600_000
-  assert.deepEqual([bucket.charge(5, 0).owed, bucket.charge(1, 0).owed], [0, 100])
+  assert.deepEqual([charge(5, 0).owed, charge(1, 0).owed], [0, 100])
 })
 
 test('of two limits the one that asks for more time is named', () => {
-  const { bucket, clock } = bucketAt({ operationsPerSecond: 10, bytesPerSecond: 1_000 })
-  assert.deepEqual(bucket.charge(1, 500), { owed: 500, of: 'bytesPerSecond' })
-  assert.deepEqual(bucket.charge(9, 100), { owed: 1_000, of: 'operationsPerSecond' })
+  const { charge, clock } = bucketAt({ operationsPerSecond: 10, bytesPerSecond: 1_000 })
+  assert.deepEqual(charge(1, 500), { owed: 500, of: 'bytesPerSecond' })
+  assert.deepEqual(charge(9, 100), { owed: 1_000, of: 'operationsPerSecond' })
   clock.now += 10_000
-  assert.deepEqual(bucket.charge(1, 100), { owed: 100, of: 'operationsPerSecond' })
+  assert.deepEqual(charge(1, 100), { owed: 100, of: 'operationsPerSecond' })
 })

@@ -18,7 +18,7 @@ function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][]): 
     id: 'lamp',
     exposure: { component: 'light', type: 'light', name: 'Lamp', features: [], writable: [] },
   })
-  const dispatcher = createFrameDispatcher({
+  const serveFrames = createFrameDispatcher({
     logger: {
       ...silentLogger,
       error: (message: string, { errors, operation }: LogFields = {}) =>
@@ -39,7 +39,7 @@ function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][]): 
   const writer = createFrameWriter()
   for (const frame of frames) writer.write(...frame)
   const reader = createFrameReader(writer.take())
-  while (reader.left > 0) dispatcher.take(reader)
+  while (reader.left > 0) serveFrames(reader)
   return seen
 }
 

@@ -1,6 +1,6 @@
 import type { ScheduledCall } from '../../../base/time/clock.ts'
 import { every } from '../../../base/time/every.ts'
-import { createElapsedClock } from '../../../base/time/elapsed-clock.ts'
+import { createElapsedTime } from '../../../base/time/elapsed-time.ts'
 import { messageOf, Problem } from '../../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../../bus/external/external-bus.ts'
 import { takeOverClient } from '../../../bus/external/take-over.ts'
@@ -96,14 +96,14 @@ const reviewEvery = 1_000
 export async function createFleetMember(settings: FleetMemberSettings): Promise<FleetMember> {
   const { fleet, id, clock, logger, mqttUrl } = settings
   const topics = createTopics(settings.root)
-  const elapsed = createElapsedClock()
+  const elapsed = createElapsedTime()
   const listeners = new Set<() => void>()
   let session: string | undefined
   let parts: MemberParts | undefined
   let isCoordinator = false
   let timer: ScheduledCall | undefined
   let stopFollowing = (): void => undefined
-  const installations = createInterruptedInstallations(clock, logger)
+  const reviewInstallations = createInterruptedInstallations(clock, logger)
 
   const keeper = createLeaseKeeper({
     address: fleet.address,
@@ -158,11 +158,11 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     },
   })
   const wait = createSessionWait({ clock, interrupt: settings.interrupt, isLive: keeper.maySpeak })
-  const whereabouts = createWhereabouts(keeper, clock, () => elapsed.elapsed())
+  const whereabouts = createWhereabouts(keeper, clock, elapsed)
   const leavers = createLeavers({ connection: fleet.connection, fleet: fleet.name, host: id, clock })
   const lastWord = createLastWord({
     ...{ keeper, whereabouts, leavers, clock, onChange },
-    elapsed: () => elapsed.elapsed(),
+    elapsed,
   })
   const epochOf = (plugin: string): number | undefined => keeper.state.held.get(plugin)?.epoch
 
@@ -201,9 +201,9 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     const { state } = parts.journal
     const changed = whereabouts.review(installed(state))
     if (changed.length > 0) parts.absencesChanged(changed)
-    const surplus = keeper.maySpeak() ? surplusOf(keeper.state, elapsed.elapsed()) : undefined
+    const surplus = keeper.maySpeak() ? surplusOf(keeper.state, elapsed()) : undefined
     if (surplus !== undefined) keeper.giveBack(surplus)
-    if (isCoordinator) installations.review(parts.journal)
+    if (isCoordinator) reviewInstallations(parts.journal)
   }
 
   return {
@@ -233,7 +233,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       lastWord.isAbout(plugin) ||
       (isCoordinator && holderOf(keeper.state, plugin) === undefined),
     holderOf: (plugin) => holderOf(keeper.state, plugin),
-    elapsed: () => elapsed.elapsed(),
+    elapsed,
     onChange,
     async begin(given) {
       parts = given
@@ -254,8 +254,8 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
         followWanted({ journal, clock, manifests, handover, keeper, owns }),
         watchBrokerReach({
           ...{ fleet, host: id, clock, bus, changed: keeper.seeBrokers },
-          othersReach: () => othersWithBroker(keeper.state, elapsed.elapsed()).length > 0,
-          othersCould: () => othersMayRunAll(keeper.state, elapsed.elapsed()),
+          othersReach: () => othersWithBroker(keeper.state, elapsed()).length > 0,
+          othersCould: () => othersMayRunAll(keeper.state, elapsed()),
           // Nobody else speaks for the fleet meanwhile, nor answers what is asked over MQTT.
           cutOff: () => keeper.giveBack(coordinatorLease),
         }),

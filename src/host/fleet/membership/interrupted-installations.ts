@@ -3,16 +3,17 @@ import type { Logger } from '../../../base/log/log.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import { logFailure } from '../log-failure.ts'
 
-/** Installations whose host has died on the way: nobody else would say that nothing came of them. */
-export interface InterruptedInstallations {
-  /** Looks at them again; ends those that have taken too long. */
-  review(journal: FleetJournal): void
-}
-
 /** Milliseconds that putting the files of an installation in place takes, at most. */
 const longestInstallation = 60_000
 
-export function createInterruptedInstallations(clock: Clock, logger: Logger): InterruptedInstallations {
+/**
+ * Looks again at installations whose host has died on the way, and ends those that have taken too long: nobody else would say
+ * that nothing came of them.
+ */
+export function createInterruptedInstallations(
+  clock: Clock,
+  logger: Logger,
+): (journal: FleetJournal) => void {
   /** Since when an installation is under way, on the monotonic clock. */
   const installing = new Map<string, number>()
   const failed = logFailure(logger, 'The end of an installation could not be written down')
@@ -33,20 +34,18 @@ export function createInterruptedInstallations(clock: Clock, logger: Logger): In
       .catch(failed)
   }
 
-  return {
-    review(journal) {
-      const now = clock.monotonic()
-      for (const [plugin, snapshot] of journal.state.plugins) {
-        if (snapshot.value !== 'installing') {
-          installing.delete(plugin)
-          continue
-        }
-        const since = installing.get(plugin) ?? now
-        installing.set(plugin, since)
-        if (now - since < longestInstallation) continue
-        installing.set(plugin, now)
-        end(journal, plugin)
+  return (journal) => {
+    const now = clock.monotonic()
+    for (const [plugin, snapshot] of journal.state.plugins) {
+      if (snapshot.value !== 'installing') {
+        installing.delete(plugin)
+        continue
       }
-    },
+      const since = installing.get(plugin) ?? now
+      installing.set(plugin, since)
+      if (now - since < longestInstallation) continue
+      installing.set(plugin, now)
+      end(journal, plugin)
+    }
   }
 }

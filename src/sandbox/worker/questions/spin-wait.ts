@@ -7,28 +7,21 @@ const looksAtATime = 32
 /**
  * Looks for the end of a wait again and again for a moment, before the thread goes to sleep: to fall asleep and to be woken
  * takes longer than most answers. Where answers take their time, or there is no processor left for who answers, few waits
- * do so, and it takes next to nothing.
+ * do so, and it takes next to nothing. Answers whether `isOver` said so in time.
  */
-export interface SpinWait {
-  /** Whether `isOver` said so in time. */
-  watch(isOver: () => boolean): boolean
-}
-
-export function createSpinWait(monotonic: () => number): SpinWait {
+export function createSpinWait(monotonic: () => number): (isOver: () => boolean) => boolean {
   let sleeps = 0
-  return {
-    watch(isOver) {
-      if (sleeps > 0) {
-        sleeps -= 1
-        return false
-      }
-      const end = monotonic() + spinTime
-      do {
-        // To ask for the time takes as long as all of these.
-        for (let look = 0; look < looksAtATime; look += 1) if (isOver()) return true
-      } while (monotonic() < end)
-      sleeps = sleepsAfterFailure
+  return (isOver) => {
+    if (sleeps > 0) {
+      sleeps -= 1
       return false
-    },
+    }
+    const end = monotonic() + spinTime
+    do {
+      // To ask for the time takes as long as all of these.
+      for (let look = 0; look < looksAtATime; look += 1) if (isOver()) return true
+    } while (monotonic() < end)
+    sleeps = sleepsAfterFailure
+    return false
   }
 }

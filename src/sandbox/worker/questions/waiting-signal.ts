@@ -19,7 +19,7 @@ export function createWaitingSignal(buffer: SharedArrayBuffer): WaitingSignal {
     seen: () => Atomics.load(cells, received),
     live: () => void Atomics.add(cells, waits, 2),
     sleep(seen, milliseconds) {
-      if (spinWait.watch(() => Atomics.load(cells, received) !== seen)) return
+      if (spinWait(() => Atomics.load(cells, received) !== seen)) return
       Atomics.add(cells, waits, 1)
       Atomics.wait(cells, received, seen, milliseconds)
       Atomics.add(cells, waits, 1)

@@ -59,7 +59,7 @@ function checkInteger(L: LuaState, argument: number, { kind, size }: PackOption)
 
 function pack(L: LuaState, stringLimit: number): number {
   const builder = createByteBuilder(stringLimit)
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
+  const next = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let argument = 1
   let length = 0
   const add = (piece: Uint8Array): void => {
@@ -68,7 +68,7 @@ function pack(L: LuaState, stringLimit: number): number {
   }
   return inPieces(L, () => {
     for (let count = 0; count < optionsPerPause; count += 1) {
-      const option = reader.next(length)
+      const option = next(length)
       if (option === undefined) {
         lua.lua_pushstring(L, builder.take())
         return 1
@@ -111,11 +111,11 @@ function addText(L: LuaState, argument: number, option: PackOption, add: (piece:
 }
 
 function packSize(L: LuaState, stringLimit: number): number {
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
+  const next = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   let length = 0
   return inPieces(L, () => {
     for (let count = 0; count < optionsPerPause; count += 1) {
-      const option = reader.next(length)
+      const option = next(length)
       if (option === undefined) {
         lua.lua_pushnumber(L, length)
         return 1
@@ -131,7 +131,7 @@ function packSize(L: LuaState, stringLimit: number): number {
 }
 
 function unpack(L: LuaState): number {
-  const reader = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
+  const next = createPackReader(toLatin1(auxiliary.luaL_checkstring(L, 1)))
   const data = auxiliary.luaL_checkstring(L, 2)
   const start = auxiliary.luaL_optinteger(L, 3, 1)
   let at = start < 0 ? data.length + start : start - 1
@@ -169,7 +169,7 @@ function unpack(L: LuaState): number {
   }
   return inPieces(L, () => {
     for (let count = 0; count < optionsPerPause; count += 1) {
-      const option = reader.next(at)
+      const option = next(at)
       if (option === undefined) {
         lua.lua_pushnumber(L, at + 1)
         return results + 1

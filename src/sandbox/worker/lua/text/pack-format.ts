@@ -20,11 +20,6 @@ export interface PackOption {
   little: boolean
 }
 
-export interface PackReader {
-  /** The next option when `length` bytes come before it; `undefined` at the end. */
-  next(length: number): PackOption | undefined
-}
-
 const largestInteger = 16
 const nativeAlignment = 8
 
@@ -45,7 +40,8 @@ const floats: Record<string, number> = { f: 4, d: 8, n: 8 }
 type Item = Pick<PackOption, 'kind' | 'size'> & { aligned: boolean }
 const nothing: Item = { kind: 'nothing', size: 0, aligned: false }
 
-export function createPackReader(format: string): PackReader {
+/** Answers the next option when `length` bytes come before it; `undefined` at the end. */
+export function createPackReader(format: string): (length: number) => PackOption | undefined {
   let at = 0
   let little = true
   let alignment = 1
@@ -111,14 +107,12 @@ export function createPackReader(format: string): PackReader {
     }
   }
 
-  return {
-    next(length) {
-      if (at >= format.length) return undefined
-      const item = read()
-      const boundary = item.aligned ? Math.min(item.size, alignment) : 1
-      if ((boundary & (boundary - 1)) !== 0) throw new LuaFailure('format asks for alignment not power of 2')
-      const padding = boundary > 1 ? (boundary - (length % boundary)) % boundary : 0
-      return { kind: item.kind, size: item.kind === 'nothing' ? 0 : item.size, padding, little }
-    },
+  return (length) => {
+    if (at >= format.length) return undefined
+    const item = read()
+    const boundary = item.aligned ? Math.min(item.size, alignment) : 1
+    if ((boundary & (boundary - 1)) !== 0) throw new LuaFailure('format asks for alignment not power of 2')
+    const padding = boundary > 1 ? (boundary - (length % boundary)) % boundary : 0
+    return { kind: item.kind, size: item.kind === 'nothing' ? 0 : item.size, padding, little }
   }
 }

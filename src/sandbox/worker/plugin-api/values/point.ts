@@ -3,7 +3,7 @@ import { type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
 import type { CallerAwareFunction, ForeignCaller, Makers } from '../../limits/foreign-callers.ts'
-import { type WaitingAccounts, WaitedTooLong } from '../../peers/waiting-accounts.ts'
+import { type WaitOnAccount, WaitedTooLong } from '../../peers/waiting-accounts.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, optionalText, withoutSelf } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
@@ -21,7 +21,7 @@ const ownFeatures: ReadonlySet<string | undefined> = new Set([undefined, 'value'
 export interface PointKindSettings {
   kind: PointKind
   /** How long each other plugin has been waited for. */
-  waits: WaitingAccounts
+  waitOnAccount: WaitOnAccount
   /** Who has made which point of this kind. */
   makers: Makers<string>
   /** Throws when the control of this id cannot have this value. */
@@ -63,7 +63,7 @@ export class Point {
   #attempt(callee: LuaFunction, args: LuaValue[]): Steps<LuaValue[]> {
     const owner = callee.native ? this.#context.peers.ownerOf(callee) : undefined
     const call = callLua(callee, ...args)
-    return owner === undefined ? call : this.#kind.waits.run(owner.plugin, call)
+    return owner === undefined ? call : this.#kind.waitOnAccount(owner.plugin, call)
   }
 
   /** Logs what the getter has done wrong, once until it works again. */

@@ -36,9 +36,9 @@ export function installPoints(context: PluginContext): PluginPoints {
   const points: Record<PointKind, Map<string, Point>> = { sensor: new Map(), control: new Map() }
   /** The latest of each id, whichever kind it is. */
   const latest = new Map<string, LuaTable>()
-  const waits = createWaitingAccounts(clock.monotonic)
+  const waitOnAccount = createWaitingAccounts(clock.monotonic)
   const kindOf = (kind: PointKind): PointKindSettings => ({
-    ...{ kind, waits, assertWithinRange, makers: createMakers(kind) },
+    ...{ kind, waitOnAccount, assertWithinRange, makers: createMakers(kind) },
   })
   const kinds = { sensor: kindOf('sensor'), control: kindOf('control') }
   const removalListeners: ((table: LuaTable) => void)[] = []
