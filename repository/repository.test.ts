@@ -6,7 +6,8 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { ConfigSchemaEntry } from '../src/schema/manifest/field-definition.ts'
 import { entryFile, type Manifest, parseManifestShape } from '../src/schema/manifest/manifest.ts'
-import { parseRepositoryIndex } from '../src/schema/manifest/repository-index.ts'
+import { RepositoryIndex } from '../src/schema/manifest/repository-index.ts'
+import { createParser } from '../src/schema/parsing/parser.ts'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
 const folder = join(root, 'repository')
@@ -31,7 +32,7 @@ test('the index is the one that the plugins make', () => {
 })
 
 test('the index is one that the host accepts, and lists every plugin', () => {
-  const parsed = parseRepositoryIndex(readJson('repository', 'plugins.json'))
+  const parsed = createParser(RepositoryIndex)(readJson('repository', 'plugins.json'))
   assert.ok(parsed.ok, JSON.stringify(parsed))
   assert.deepEqual(
     parsed.value.plugins.map(({ id }) => id),

@@ -1,7 +1,7 @@
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Integrity } from '../schema/journal/journal-event.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
-import type { Permissions } from '../schema/manifest/permissions.ts'
+import type { CatalogEntry, Repository } from '../schema/api/api.ts'
 import type { RepositoryIndex } from '../schema/manifest/repository-index.ts'
 
 /** Where plugins come from (contract, section 7), and where they are kept. */
@@ -14,35 +14,15 @@ export interface RepositorySettings {
   publicKey?: string
 }
 
-/** What a repository last said of itself. */
-export interface RepositoryStatus {
-  name: string
-  url: string
-  /** The key that it is pinned to. */
-  publicKey: string | null
-  /** Whether the index as it was read has a good signature of that key. Never without a key: nobody can tell. */
-  signed: boolean
-  /** When that was signed (ISO 8601), if the signature says so. */
-  signedAt: string | null
-  namespace: string | null
-  /** How many plugins its index lists. */
-  plugins: number
-  /** Why the index could not be read, in one sentence. */
-  error: string | null
-}
+/** What a repository last said of itself; `error`: why its index could not be read, in one sentence. */
+export type RepositoryStatus = Omit<Repository, 'namespaceHeldBy'>
 
-/** One line of the catalog, without what only the host knows (installedVersion, …). */
-export interface Offer {
-  fullId: string
-  name: string
-  version: string
-  description: string | null
-  author: string | null
-  tags: string[]
+/** One line of the catalog, without what only the host knows. */
+export interface Offer extends Omit<
+  CatalogEntry,
+  'namespaceHeldBy' | 'installedVersion' | 'updateAvailable' | 'compatible'
+> {
   minHostVersion: string | null
-  /** What the index says that the plugin may do; null when it says nothing. The manifest counts. */
-  permissions: Permissions | null
-  repository: string
 }
 
 /** A plugin that has been fetched and checked, in a staging directory beside the plugins. */

@@ -58,7 +58,6 @@ export const RepositoryIndex = Type.Object(
 )
 export type RepositoryIndex = Static<typeof RepositoryIndex>
 
-export const parseRepositoryIndex = createParser(RepositoryIndex)
 /** The index without a look at its entries: one bad entry must not hide the others. */
 export const parseRepositoryHead = createParser(Type.Object({ ...head, plugins: Type.Array(Type.Unknown()) }))
 export const parseRepositoryEntry = createParser(RepositoryEntry)
