@@ -17,6 +17,7 @@ import {
 import { httpMethods, type HttpRequest } from '../../src/schema/outside/outside.ts'
 import { startModbusServer } from './modbus/modbus-server.ts'
 import { startWebServer, type WebServer } from './web-server.ts'
+import { anywhere } from './anywhere.ts'
 
 const never = new AbortController().signal
 const closedToPlugins = /its own HTTP and MQTT are closed to plugins/
@@ -146,6 +147,7 @@ async function stage(
           ...request,
         },
         never,
+        anywhere,
       )
       return answer.error?.message ?? Buffer.from(answer.body).toString()
     },

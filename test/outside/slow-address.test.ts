@@ -15,6 +15,7 @@ import type { Environment } from '../../src/outside/http/http-agents.ts'
 import { createHttpClient, type HttpClient } from '../../src/outside/http/http-client.ts'
 import { createOwnListeners, type OwnListeners } from '../../src/outside/own-listeners.ts'
 import type { HttpRequest } from '../../src/schema/outside/outside.ts'
+import { anywhere } from './anywhere.ts'
 
 /** Answers at 127.0.0.1 alone, and takes two connections while it stands still. */
 const program = `
@@ -83,7 +84,7 @@ test('a request to a name gets to its first address, however slow that is, when 
   const { own, port } = await slowDevice(t)
   const client = clientOf(t, own)
   const request = requestOf(`http://slow.example:${port}/`, 30_000)
-  const answer = await client.request('@test/probe', request, new AbortController().signal)
+  const answer = await client.request('@test/probe', request, new AbortController().signal, anywhere)
   assert.deepEqual([answer.status, answer.error], [200, undefined])
 })
 
@@ -101,12 +102,14 @@ test('a request to a device that takes no connection ends when its own time is o
     '@test/probe',
     requestOf(`http://sleeping.example:${port}/`, 50),
     new AbortController().signal,
+    anywhere,
   )
   assert.equal(late.error?.message, 'timeout after 50 ms')
   const waiting = client.request(
     '@test/probe',
     requestOf(`http://sleeping.example:${port}/`, 30_000),
     new AbortController().signal,
+    anywhere,
   )
   while (sockets.length < 2) await new Promise(setImmediate)
   await client.close()
@@ -125,7 +128,7 @@ test('a request through a proxy that takes no connection ends when its own time 
   const proxy = `http://127.0.0.1:${port}`
   const client = clientOf(t, own, { HTTP_PROXY: proxy, HTTPS_PROXY: proxy })
   const ask = (url: string, timeout: number) =>
-    client.request('@test/probe', requestOf(url, timeout), new AbortController().signal)
+    client.request('@test/probe', requestOf(url, timeout), new AbortController().signal, anywhere)
   const begun = performance.now()
   for (const url of ['http://far.example/', 'https://far.example/']) {
     assert.equal((await ask(url, 50)).error?.message, 'timeout after 50 ms')

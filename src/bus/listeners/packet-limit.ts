@@ -35,8 +35,8 @@ export interface PacketLimits {
  */
 export function createPacketScanner(
   limits: PacketLimits,
-  goOn: (position: number, first: number, length: number) => boolean = () => true,
-  begin: (chunk: Buffer, position: number, first: number, length: number) => void = () => undefined,
+  goOn: (position: number, first: number, length: number) => boolean,
+  begin: (chunk: Buffer, position: number, first: number, length: number) => void,
 ): (chunk: Buffer) => boolean {
   let bodyLeft = 0
   let first = 0

@@ -1,7 +1,6 @@
 import { scheduleDeadline } from '../../base/time/clock.ts'
 import { createKeyedSemaphore } from '../../base/semaphore.ts'
 import { bodyLimits, type HttpAnswer, type HttpRequest } from '../../schema/outside/outside.ts'
-import { defaultPluginLimits } from '../../schema/plugin/plugin-limits.ts'
 import { createHttpAgents, type Environment } from './http-agents.ts'
 import { BodyError, decodeBody, readBody } from './http-body.ts'
 import { type NetworkFailure, networkFailure } from '../network-error.ts'
@@ -36,23 +35,18 @@ export interface HttpAllowance {
   httpRequests: number
 }
 
-const anywhere: HttpAllowance = {
-  connect: () => undefined,
-  httpRequests: defaultPluginLimits.httpRequests,
-}
-
 export interface HttpClient {
   /** Takes no place of the plugin's. */
   open: OpenAnswerTo
   /**
    * Always answers; `signal` cuts it short. So many requests of one plugin are under way as it is allowed, whatever
-   * its worker thinks; the others wait, in order. Without `allowed`: anywhere, and as many as by default.
+   * its worker thinks; the others wait, in order.
    */
   request(
     plugin: string,
     request: HttpRequest,
     signal: AbortSignal,
-    allowed?: HttpAllowance,
+    allowed: HttpAllowance,
   ): Promise<HttpAnswer>
   /** Cuts everything short. */
   close(): Promise<void>
@@ -129,7 +123,7 @@ export function createHttpClient({
 
   return {
     open,
-    request(plugin, request, signal, allowed = anywhere) {
+    request(plugin, request, signal, allowed) {
       const answer = inTurn(plugin, request, signal, allowed)
       running.add(answer)
       void answer.then(() => running.delete(answer))

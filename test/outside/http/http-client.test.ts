@@ -18,6 +18,7 @@ import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
 import { type Respond, startWebServer, type WebServer } from '../web-server.ts'
+import { anywhere } from '../anywhere.ts'
 
 const never = new AbortController().signal
 
@@ -49,7 +50,7 @@ async function stage(
   const client = clientOf(more)
   try {
     const ask = (target: string, request: Partial<HttpRequest> = {}) =>
-      client.request('@test/probe', requestOf(server.url + target, request), never)
+      client.request('@test/probe', requestOf(server.url + target, request), never, anywhere)
     await use({ server, client, ask })
   } finally {
     await client.close()
@@ -211,6 +212,7 @@ test('user and password of the address become Basic authentication', async () =>
         '@test/probe',
         requestOf(`http://${credentials}@127.0.0.1:${server.port}/`, { headers }),
         never,
+        anywhere,
       )
     await get('admin:secret')
     await get('a%40b:p%3Aa%2Fss')
@@ -248,7 +250,7 @@ test('what is no http address is an error of the request', async () => {
       'http://',
       'http://a b/',
     ]) {
-      const { status, error } = await client.request('@test/probe', requestOf(url), never)
+      const { status, error } = await client.request('@test/probe', requestOf(url), never, anywhere)
       assert.deepEqual(
         [url, status, error],
         [url, 0, { code: 'network', message: 'the url must be absolute and start with http:// or https://' }],
@@ -483,7 +485,7 @@ test('a server that is not there and a broken line are told apart', async () => 
   const client = clientOf()
   try {
     const failureOf = async (url: string) =>
-      (await client.request('@test/probe', requestOf(url), never)).error
+      (await client.request('@test/probe', requestOf(url), never, anywhere)).error
     assert.deepEqual(await failureOf(gone.url), {
       code: 'network',
       message: `connection refused by 127.0.0.1:${gone.port} (ECONNREFUSED)`,
@@ -593,6 +595,7 @@ for (const [title, [status, head]] of Object.entries(unendedAnswers))
       '@test/probe',
       requestOf(`http://127.0.0.1:${port}/`, { digest }),
       never,
+      anywhere,
     )
     assert.deepEqual([text(answer), answer.error, requests], ['fine', undefined, 2])
   })
@@ -647,6 +650,7 @@ test('authorization and cookies stay with their host', async () => {
             headers: [...headers, ...more],
           }),
           never,
+          anywhere,
         )
       await get('', '/home', [['Authorization', 'Bearer token']])
       await get('user:pass@', '/home', [])
@@ -686,7 +690,7 @@ test('eight requests of a plugin are under way, the others wait in order, and ot
   await stage(respond, async ({ server, client, ask }) => {
     const answers = Array.from({ length: 11 }, (_, index) => ask(`/${index}`))
     await until(8)
-    const other = client.request('@test/other', requestOf(`${server.url}/other`), never)
+    const other = client.request('@test/other', requestOf(`${server.url}/other`), never, anywhere)
     await until(9)
     assert.deepEqual(server.seen.map(({ target }) => target).sort(), [
       '/0',
@@ -727,7 +731,8 @@ test('a request that is cancelled ends at once, and one that waits is never sent
     const there = new Promise<void>((resolve) => (arrived = resolve))
     const gone = new Promise<void>((resolve) => (closed = resolve))
     const cancel = new AbortController()
-    const ask = (signal: AbortSignal) => client.request('@test/probe', requestOf(server.url), signal)
+    const ask = (signal: AbortSignal) =>
+      client.request('@test/probe', requestOf(server.url), signal, anywhere)
     const running = ask(cancel.signal)
     await there
     const before = AbortSignal.abort()
@@ -744,11 +749,11 @@ test('closing the client ends every request and every connection', async () => {
   const there = new Promise<void>((resolve) => (arrived = resolve))
   const client = clientOf()
   try {
-    const answer = client.request('@test/probe', requestOf(server.url), never)
+    const answer = client.request('@test/probe', requestOf(server.url), never, anywhere)
     await there
     await client.close()
     assert.equal((await answer).error?.message, 'the request was cancelled')
-    const late = await client.request('@test/probe', requestOf(server.url), never)
+    const late = await client.request('@test/probe', requestOf(server.url), never, anywhere)
     assert.equal(late.error?.message, 'the request was cancelled')
   } finally {
     await server.close()
@@ -811,7 +816,7 @@ for (const [title, begin, more] of [
     }
     await stage(ok, async ({ ask: askAnother }) => {
       await stage(unfinished, async ({ server, client }) => {
-        await client.request('@test/probe', requestOf(server.url, more), controller.signal)
+        await client.request('@test/probe', requestOf(server.url, more), controller.signal, anywhere)
         await hungUp
         // By then it would have been connected again.
         assert.equal(text(await askAnother('/')), 'fine')
@@ -831,7 +836,12 @@ test('nothing is connected for a request that was cancelled while others are und
   await stage(ok, async ({ ask: askAnother }) => {
     await stage(patient, async ({ server, client, ask }) => {
       const others = [ask('/1'), ask('/2')]
-      const cancelled = client.request('@test/probe', requestOf(`${server.url}/3`), controller.signal)
+      const cancelled = client.request(
+        '@test/probe',
+        requestOf(`${server.url}/3`),
+        controller.signal,
+        anywhere,
+      )
       await until('all three', async () => waiting.length === 3)
       controller.abort()
       await cancelled
@@ -901,7 +911,7 @@ test('an answer that has no body may say how long it would be', async (t) => {
     ['/', 304],
     ['/new', 204],
   ] as const) {
-    const answer = await client.request('@test/probe', requestOf(place + path), never)
+    const answer = await client.request('@test/probe', requestOf(place + path), never, anywhere)
     assert.deepEqual([answer.status, answer.body.length, answer.error], [status, 0, undefined])
   }
 })
@@ -916,7 +926,7 @@ test('a server that goes on without having been asked to is named as what it is'
   const client = clientOf()
   t.after(() => client.close())
   const place = `127.0.0.1:${port}`
-  const { error } = await client.request('@test/probe', requestOf(`http://${place}/`), never)
+  const { error } = await client.request('@test/probe', requestOf(`http://${place}/`), never, anywhere)
   assert.deepEqual(error, {
     code: 'network',
     message: `${place} answered 100 Continue, which was not asked for (UND_ERR_SOCKET)`,
@@ -938,7 +948,7 @@ test('a server may say a thousand times that the answer is still to come, and no
   t.after(() => client.close())
   const place = `127.0.0.1:${port}`
   const ask = (count: number) =>
-    client.request('@test/probe', requestOf(`http://${place}/${count}`, { timeout: 5_000 }), never)
+    client.request('@test/probe', requestOf(`http://${place}/${count}`, { timeout: 5_000 }), never, anywhere)
   assert.equal(text(await ask(1_000)), 'fine')
   const { status, error } = await ask(1_001)
   assert.deepEqual(
@@ -973,7 +983,7 @@ test('an origin that is rewritten is answered by its replacement, also after a r
     const targets = ['/direct?x=(1)', '/relative', '/named', '/itself', '/other']
     for (const target of targets) {
       const request = requestOf(`https://user:pass@api.example.com${target}`)
-      assert.equal(text(await client.request('@test/probe', request, never)), 'replacement', target)
+      assert.equal(text(await client.request('@test/probe', request, never, anywhere)), 'replacement', target)
     }
     const ends = replacement.seen.filter(
       ({ target }) => !['/relative', '/named', '/itself', '/other'].includes(target),
@@ -1041,7 +1051,7 @@ test('the proxy of the environment is used, but not for what it names as an exce
   })
   try {
     const get = async (url: string, insecure = false) => {
-      const answer = await client.request('@test/probe', requestOf(url, { insecure }), never)
+      const answer = await client.request('@test/probe', requestOf(url, { insecure }), never, anywhere)
       return answer.error?.message ?? text(answer)
     }
     assert.equal(await get('http://device.test/state?x=(1)'), 'proxied for device.test')
@@ -1066,7 +1076,7 @@ test('the proxy of the environment is used, but not for what it names as an exce
 test('a proxy that cannot be is an error of the request', async () => {
   const client = clientOf({ environment: { HTTP_PROXY: 'http://' } })
   try {
-    const { error } = await client.request('@test/probe', requestOf('http://device.test/'), never)
+    const { error } = await client.request('@test/probe', requestOf('http://device.test/'), never, anywhere)
     assert.equal(error?.code, 'network')
   } finally {
     await client.close()
@@ -1079,7 +1089,7 @@ test('more than a thousand waiting requests of one plugin are refused', async ()
     () => undefined,
     async ({ client, server }) => {
       const answers = Array.from({ length: 1_009 }, () =>
-        client.request('@test/probe', requestOf(server.url), never),
+        client.request('@test/probe', requestOf(server.url), never, anywhere),
       )
       const last = await answers.at(-1)
       assert.equal(last?.error?.message, 'too many requests are waiting: at most 1000')
