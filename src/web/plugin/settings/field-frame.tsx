@@ -3,16 +3,19 @@ import type { Field } from '../../base/types.ts'
 import { hintsFor, unreadVariable } from './field-hints.ts'
 import { useForm } from './settings-form.ts'
 
-interface FieldFrameProps {
+export interface SettingFieldProps {
   field: Field
   /** Pointer to its value. */
   path: string
   value: unknown
   /** What the plugin would get, as far as it is known. */
   effective: unknown
+  onChange(value: unknown): void
+}
+
+interface FieldFrameProps extends SettingFieldProps {
   /** The value comes from the secret that is stored, not from what was typed. */
   storedSecret: boolean
-  onChange(value: unknown): void
   /** What one types the value into. */
   children: ComponentChildren
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { moved } from '../../base/moved.ts'
 import type { Field } from '../../base/types.ts'
 import { SortableList } from '../../parts/lists/sortable-list.tsx'
-import { ErrorLine, FieldFrame, idOf } from './field-frame.tsx'
+import { ErrorLine, FieldFrame, idOf, type SettingFieldProps } from './field-frame.tsx'
 import { FieldInput } from './field-input.tsx'
 import {
   columnsOf,
@@ -70,15 +70,6 @@ function Group({ name, children }: { name: string | null; children: ComponentChi
       {children}
     </fieldset>
   )
-}
-
-interface SettingFieldProps {
-  field: Field
-  /** Pointer to its value. */
-  path: string
-  value: unknown
-  effective: unknown
-  onChange(value: unknown): void
 }
 
 function SettingField(props: SettingFieldProps) {
