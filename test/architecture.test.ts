@@ -211,7 +211,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
       ...['plugin-context.ts', 'plugin-api', 'inbox.ts', 'outbox.ts', 'deliveries.ts', 'plugin-start.ts'],
       'isolate-messages.ts',
     ],
-    'main.ts': ['heap.ts', 'lua', 'scheduling', 'questions', 'isolate.ts'],
+    'main.ts': ['budgets', 'heap.ts', 'lua', 'scheduling', 'questions', 'isolate.ts'],
   },
   lifecycle: {
     permissions: [],

@@ -29,7 +29,7 @@ function stage() {
   const tasks = createTasks({
     ...{ queue, failed, preemptive: true, milliseconds: 5_000 },
     runtime: createLuaRuntime({ print: () => undefined, now }),
-    budget: createTimeBudget(clock),
+    budget: createTimeBudget(clock, { counted: (step) => step }),
     monotonic,
     turn: (task) => task(),
     left: () => undefined,
@@ -108,7 +108,7 @@ test('steps that have Lua called again and again are set aside between two calls
   })
   const tasks = createTasks({
     ...{ runtime, queue, preemptive: true, milliseconds: 5_000 },
-    budget: createTimeBudget(clock),
+    budget: createTimeBudget(clock, { counted: (step) => step }),
     monotonic,
     room: () => room,
     turn: (task) => task(),

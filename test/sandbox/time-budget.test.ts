@@ -1,22 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createProcessorLook } from '../../src/base/time/starvation.ts'
+import {
+  createProcessorShare,
+  longestStep,
+  processorInterval,
+} from '../../src/sandbox/worker/budgets/processor-share.ts'
 import {
   addWait,
   createTimeBudget,
-  longestStep,
   openAccount,
-  processorInterval,
   type TimeAccount,
   waitingLimit,
 } from '../../src/sandbox/worker/budgets/time-budget.ts'
 
 function budgetAt() {
-  /** Milliseconds; `still`: for so many the process had no processor. */
-  const time = { now: 0, still: 0 }
-  return {
-    time,
-    budget: createTimeBudget({ monotonic: () => time.now, processorTime: () => time.now - time.still }),
-  }
+  /** Milliseconds; for `still` the process had no processor, and for `waited` its neighbours in it, and not this thread. */
+  const time = { now: 0, still: 0, waited: 0 }
+  const clock = { monotonic: () => time.now, processorTime: () => time.now - time.still }
+  const share = createProcessorShare(createProcessorLook(clock, () => time.waited))
+  return { time, budget: createTimeBudget(clock, share), neighbour: createTimeBudget(clock, share) }
 }
 
 test('waiting does not count, up to a limit for one entry', () => {
@@ -130,6 +133,43 @@ test('what hardly has a processor has the more time, and five times as much at m
     // The first look is behind the first quarter of a second, which counts in full.
     assert.ok(off >= 0 && off <= 5 * processorInterval, `${share}: ${off} ms`)
   }
+})
+
+test('a processor that others of the process have, in their own threads, is wanting as well', () => {
+  for (const [waited, expected] of [
+    [0.1, 5_000],
+    [0.5, 10_000],
+    [0.95, 25_000],
+  ] as const) {
+    const { time, budget } = budgetAt()
+    budget.run(openAccount(5_000), () => {
+      while (budget.check() === undefined) {
+        time.now += 1
+        time.waited += waited
+      }
+    })
+    const off = expected - time.now
+    assert.ok(off >= 0 && off <= 5 * processorInterval, `${waited}: ${off} ms`)
+  }
+})
+
+test('a processor that is wanting is wanting for all who take turns in a thread', () => {
+  const { time, budget, neighbour } = budgetAt()
+  const account = openAccount(60_000)
+  const others = openAccount(60_000)
+  for (let slice = 0; slice < 500; slice += 1) {
+    for (const [of, on] of [
+      [budget, account],
+      [neighbour, others],
+    ] as const) {
+      of.run(on, () => {
+        time.now += 20
+        time.still += 15
+      })
+    }
+  }
+  // Of 10 s of slices there was a processor for a quarter; its neighbour's quarter is not its own.
+  assert.ok(account.spent < 3_000, `${account.spent} ms`)
 })
 
 test('a processor that was wanting in one call is not wanting for ever', () => {

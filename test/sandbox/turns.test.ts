@@ -19,14 +19,13 @@ function stage() {
   const watch = createTurnWatchdog({
     clock,
     limits,
-    threadTimes: (thread) =>
+    threadTimes: () =>
       ofThread && {
-        ran: manual.monotonic() * ofThread.ran * thread,
-        waited: manual.monotonic() * ofThread.waited * thread,
+        ran: manual.monotonic() * ofThread.ran,
+        waited: manual.monotonic() * ofThread.waited,
       },
     hung: (isolate) => hung.push(isolate),
   })
-  Atomics.store(new Int32Array(watch.rules.cells), turnCells.thread, 1)
   const used: MemoryInUse = { heap: 1_000, outside: 0 }
   const told: [isolate: number, excess: Excess][] = []
   let garbage = 0

@@ -15,6 +15,26 @@ export function countedTime(elapsed: number, had: number, longest = elapsed): nu
   return had >= elapsed * enough ? elapsed : Math.max(had, Math.min(elapsed, longest) * least)
 }
 
+/** Answers for how many milliseconds there was a processor since it was asked last, or made. */
+export type ProcessorLook = () => number
+
+/**
+ * For a thread: as the process had, at most, and but for the time in which others had the processors and this thread waited, as its
+ * neighbours in the process may be those others. `waited`: for how long it has in all, in milliseconds; 0 where the system does not say.
+ */
+export function createProcessorLook(
+  { monotonic, processorTime }: Pick<Clock, 'monotonic' | 'processorTime'>,
+  waited: () => number,
+): ProcessorLook {
+  const times = () => ({ ofProcess: processorTime(), notWaiting: monotonic() - waited() })
+  let last = times()
+  return () => {
+    const before = last
+    last = times()
+    return Math.min(last.ofProcess - before.ofProcess, last.notWaiting - before.notWaiting)
+  }
+}
+
 /** Milliseconds after which it is looked how much of a processor there was. */
 const lookEvery = 1_000
 

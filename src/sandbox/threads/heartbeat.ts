@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { countedTime } from '../../base/time/starvation.ts'
+import { countedTime, createProcessorLook } from '../../base/time/starvation.ts'
 
 export interface HeartbeatSettings {
   clock: Clock
@@ -8,6 +8,8 @@ export interface HeartbeatSettings {
   /** Milliseconds of silence after which the worker counts as unresponsive. */
   limit: number
   ping(sequence: number): void
+  /** Milliseconds for which its thread has waited for a processor in all; 0 where the system does not say. */
+  waited(): number
   /** Whether the worker waits for the host now; then its silence is not its own. */
   waiting(): boolean
   unresponsive(): void
@@ -15,7 +17,7 @@ export interface HeartbeatSettings {
 
 /**
  * Asks a worker for signs of life. Silence is counted in beats, not by the clock: when the host itself has
- * slept, the answers that wait are read before the next beat. A beat for which the process hardly had a processor counts as much less.
+ * slept, the answers that wait are read before the next beat. A beat for which the worker hardly had a processor counts as much less.
  */
 export interface Heartbeat {
   start(): void
@@ -29,15 +31,13 @@ export function createHeartbeat(settings: HeartbeatSettings): Heartbeat {
   let sequence = 0
   let answered = 0
   let silence = 0
-  /** Milliseconds of processor time, as of the last beat. */
-  let had = 0
+  const processorSinceBeat = createProcessorLook(clock, settings.waited)
 
   function beat(): void {
     next = undefined
-    const before = had
-    had = clock.processorTime()
+    const had = processorSinceBeat()
     if (answered === sequence) silence = 0
-    else if (!settings.waiting()) silence += countedTime(interval, had - before)
+    else if (!settings.waiting()) silence += countedTime(interval, had)
     if (silence >= limit) {
       settings.unresponsive()
       return

@@ -5,7 +5,6 @@ import { IsolateError, type IsolateErrorCode } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { MemoryUser } from './memory-eviction.ts'
 import { createTurnWatchdog } from './turn-watchdog.ts'
-import { threadTimesOf } from './thread-times.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
 /** Ends for want of memory, and what of. */
@@ -47,7 +46,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
   const watch = createTurnWatchdog({
     clock,
     limits,
-    threadTimes: threadTimesOf,
+    threadTimes: () => thread.times(),
     hung: (isolate) =>
       fail(
         isolate,

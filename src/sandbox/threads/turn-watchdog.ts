@@ -24,8 +24,8 @@ export interface TurnWatchdog {
 export interface TurnWatchdogSettings {
   clock: Clock
   limits: SandboxLimits
-  /** Undefined: nobody knows. */
-  threadTimes(thread: number): ThreadTimes | undefined
+  /** Of the worker's thread. Undefined: nobody knows. */
+  threadTimes(): ThreadTimes | undefined
   /** This isolate runs, and cannot be asked to stop: only the end of the worker stops it. */
   hung(isolate: number): void
 }
@@ -77,13 +77,12 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   let last = times()
 
   function times(): Times {
-    const thread = Atomics.load(cells, turnCells.thread)
     // Nobody is looked at between two turns.
-    const isWatched = thread !== 0 && Atomics.load(cells, turnCells.running) !== 0
+    const isWatched = Atomics.load(cells, turnCells.running) !== 0
     return {
       elapsed: clock.monotonic(),
       ofProcess: clock.processorTime(),
-      ofThread: isWatched ? threadTimes(thread) : undefined,
+      ofThread: isWatched ? threadTimes() : undefined,
     }
   }
 

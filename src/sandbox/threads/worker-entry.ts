@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { buildDirectory } from '../../base/files/build-directory.ts'
 import { lazily } from '../../base/lazily.ts'
-import { turnCells } from '../../schema/worker/shared-cells.ts'
+import { signalCells } from '../../schema/worker/shared-cells.ts'
 import { unpackCodeCache } from './code-cache.ts'
 
 /** What a worker runs, in memory that all of them share. */
@@ -19,16 +19,28 @@ export interface WorkerProgram {
 const niceIncrement = 5
 
 /**
- * What a worker is started with: gives way to the host's thread, says which thread it is, compiles the program in its `workerData`, or takes it
- * from the cache, and runs it. Only the program itself may ask for modules of Node's; a bootstrap that is given as text finds `require` among
- * the globals.
+ * What a worker is started with: gives way to the host's thread, says which thread it is, lets the program know how long that has waited for
+ * a processor, compiles the program in its `workerData`, or takes it from the cache, and runs it. Only the program itself may ask for
+ * modules of Node's; a bootstrap that is given as text finds `require` among the globals.
  */
 export const workerBootstrap = `{
   const load = require
-  const { program: { source, code }, turns } = load('node:worker_threads').workerData
+  const setup = load('node:worker_threads').workerData
+  const { program: { source, code }, signal } = setup
+  const { readFileSync, readlinkSync } = load('node:fs')
+  let waited = 0
+  setup.waited = () => {
+    try {
+      const [, nanoseconds] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')
+      waited = Number(nanoseconds) / 1e6
+    } catch {
+      // The system does not say, or not now, as when too many files are open.
+    }
+    return waited
+  }
   try {
-    const [, thread] = load('node:fs').readlinkSync('/proc/thread-self').split('/task/')
-    if (turns !== undefined) Atomics.store(new Int32Array(turns.cells), ${turnCells.thread}, Number(thread))
+    const [, thread] = readlinkSync('/proc/thread-self').split('/task/')
+    Atomics.store(new Int32Array(signal), ${signalCells.thread}, Number(thread))
     const { getPriority, setPriority } = load('node:os')
     setPriority(0, Math.min(getPriority(0) + ${niceIncrement}, 19))
   } catch {

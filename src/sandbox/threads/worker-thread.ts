@@ -15,6 +15,7 @@ import {
 import { type Question } from '../../schema/worker/question.ts'
 import type { IsolateUsage } from '../../schema/api/system.ts'
 import { createHeartbeat } from './heartbeat.ts'
+import { type ThreadTimes, threadTimesOf } from './thread-times.ts'
 import type { TurnRules } from '../../schema/worker/shared-cells.ts'
 import { IsolateError } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
@@ -52,6 +53,8 @@ export interface WorkerThread extends MemoryUser {
   readonly signal: SharedArrayBuffer
   /** Ends the worker when it does not answer any more. A load and an unload have deadlines of their own. */
   watch(enabled: boolean): void
+  /** Undefined: the system does not say, or the thread has not begun. */
+  times(): ThreadTimes | undefined
   /** What it takes of memory and processor, as it said last. */
   usage(): Pick<IsolateUsage, 'memory' | 'load'>
   /** Ends the worker for this reason; its isolates hear of it. */
@@ -125,6 +128,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     interval: limits.heartbeatInterval,
     limit: limits.unresponsiveAfter,
     ping: (sequence) => post({ kind: 'ping', sequence }),
+    waited: () => times()?.waited ?? 0,
     waiting: requests.waits,
     unresponsive: () =>
       die(
@@ -141,6 +145,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
 
   /** As it looked last, at least ten times a second while Lua runs; 0 before the first look. */
   const memory = (): number => Atomics.load(signal, signalCells.memory) * 1024
+
+  function times(): ThreadTimes | undefined {
+    const thread = Atomics.load(signal, signalCells.thread)
+    return thread === 0 ? undefined : threadTimesOf(thread)
+  }
 
   function measure(): void {
     load = loadSinceMeasured()
@@ -235,6 +244,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
       if (!gone) requests.post(message, transfer)
     },
     signal: requests.setup.signal,
+    times,
     usage: () => ({ memory: memory() || null, load }),
     memory,
     largest: memory,

@@ -29,7 +29,7 @@ import { createRedactor } from '../../base/log/redaction.ts'
 import { createResourceRegistry } from './limits/resource-registry.ts'
 import type { RunQueue } from './scheduling/run-queue.ts'
 import { createTasks } from './scheduling/tasks.ts'
-import { createTimeBudget, openAccount } from './budgets/time-budget.ts'
+import { openAccount, type TimeBudget } from './budgets/time-budget.ts'
 import { createTurnBudget } from './scheduling/turn-budget.ts'
 import type { Turns } from './scheduling/turns.ts'
 import { workerClock } from './scheduling/worker-clock.ts'
@@ -60,19 +60,18 @@ export interface WorkerIsolateSettings {
   /** Only in a worker that it shares with others. */
   turns: Turns | undefined
   queue: RunQueue
-  /** Called about every millisecond of Lua. */
-  working(): void
+  openBudget(): TimeBudget
   /** Called once, when nothing of the isolate is left; `last` is to be posted. */
   closed(last: WorkerMessage): void
 }
 
 export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsolate {
-  const { message: setup, post, questions, turns, queue, working } = settings
+  const { message: setup, post, questions, turns, queue } = settings
   const { isolate, source, cleanupTime, callDeadline } = setup
   const flow = new Int32Array(setup.flow)
   const clock = workerClock
   const turn = <T>(task: () => T): T => (turns === undefined ? task() : turns.run(isolate, task))
-  const ownBudget = createTimeBudget(clock, working)
+  const ownBudget = settings.openBudget()
   const budget = turns === undefined ? ownBudget : createTurnBudget(ownBudget, turns, isolate)
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)

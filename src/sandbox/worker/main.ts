@@ -1,7 +1,10 @@
 import { parentPort, workerData } from 'node:worker_threads'
+import { createProcessorLook } from '../../base/time/starvation.ts'
 import { postToHost } from '../../schema/worker/call-frames.ts'
 import { signalCells } from '../../schema/worker/shared-cells.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
+import { createProcessorShare } from './budgets/processor-share.ts'
+import { createTimeBudget, type TimeBudget } from './budgets/time-budget.ts'
 import { collectGarbage, heapStatistics, prepareGarbageCollection } from './heap.ts'
 import { createWorkerIsolate, type WorkerIsolate } from './isolate.ts'
 import { createLuaRuntime } from './lua/lua-runtime.ts'
@@ -78,7 +81,9 @@ function collectLeftovers(last: WorkerMessage | undefined): void {
   if (last !== undefined) post(last)
 }
 
-const working = turns === undefined ? showMemory : () => undefined
+const share = createProcessorShare(createProcessorLook(workerClock, setup.waited ?? (() => 0)))
+const openBudget = (): TimeBudget =>
+  createTimeBudget(workerClock, share, turns === undefined ? showMemory : undefined)
 
 /**
  * Ends a plugin that keeps too many strings in a worker of its own; it gets no more of them, so it is of no use to
@@ -122,7 +127,7 @@ port.on('message', (message: HostMessage) => {
         if (isMuch) setImmediate(collectLeftovers, mayWait ? last : undefined)
       }
       outsideLimit = message.outsideBytes
-      const isolate = createWorkerIsolate({ message, post, questions, turns, queue, working, closed })
+      const isolate = createWorkerIsolate({ message, post, questions, turns, queue, openBudget, closed })
       isolates.set(number, isolate)
       isolate.load()
       break

@@ -31,7 +31,7 @@ export const flowCells = {
   count: 3,
 } as const
 
-/** Int32 cells of a worker that others look at: of its waits on the spot for an answer, and of its memory. */
+/** Int32 cells of a worker that others look at: of its waits on the spot for an answer, of its memory, and which thread it is. */
 export const signalCells = {
   /** Grows with every message that the worker also reads while it waits: what it sleeps on. */
   received: 0,
@@ -39,7 +39,9 @@ export const signalCells = {
   waits: 1,
   /** KiB of its heap and of what it keeps outside, as it looked last: in the midst of long work, too. */
   memory: 2,
-  count: 3,
+  /** Number of its thread in the operating system; 0: it does not say. */
+  thread: 3,
+  count: 4,
 } as const
 
 /**
@@ -65,15 +67,13 @@ export const turnCells = {
   largest: 4,
   /** 1 while the worker collects garbage to find out who keeps how much: that is nobody's time. */
   collecting: 5,
-  /** Number of the worker's thread in the operating system; 0: it does not say. */
-  thread: 6,
   /** The isolate that has to go for its memory, until it has gone; 0: none. */
-  evicted: 7,
+  evicted: 6,
   /** The machine has hardly any memory left, so the isolate that has grown most has to go: holds for so many beats; 0: it has. */
-  short: 8,
+  short: 7,
   /** KiB by which the worker's memory has grown for `largest`. */
-  largestGrown: 9,
-  count: 10,
+  largestGrown: 8,
+  count: 9,
 } as const
 
 /** How isolates take turns in a worker that they share. */

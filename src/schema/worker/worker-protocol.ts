@@ -202,6 +202,11 @@ export interface WorkerSetup {
   signal: SharedArrayBuffer
   /** Only in a worker that isolates share. */
   turns?: TurnRules
+  /**
+   * Milliseconds since its thread began for which it was ready to run, and others had the processors; 0 where the system does not say.
+   * Made in the worker itself, where nothing else reads files.
+   */
+  waited?(): number
 }
 
 const parseMessageObject = createKindParser(workerMessageMembers)

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createHeartbeat } from '../../../src/sandbox/threads/heartbeat.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
-function stage(answer: 'always' | 'never', waiting = (): boolean => false, share = 1) {
+function stage(answer: 'always' | 'never', waiting = (): boolean => false, share = 1, waited = 0) {
   const manual = createManualClock()
   const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const told: number[] = []
@@ -11,6 +11,7 @@ function stage(answer: 'always' | 'never', waiting = (): boolean => false, share
     clock,
     interval: 2_000,
     limit: 8_000,
+    waited: () => manual.monotonic() * waited,
     waiting,
     ping: (sequence) => {
       if (answer === 'always') heartbeat.pong(sequence)
@@ -43,6 +44,18 @@ test('silence counts as far as there was a processor to answer with, and a fifth
     const { clock, told } = stage('never', undefined, share)
     clock.advance(60_000)
     assert.deepEqual(told, [end], `${share} of a processor`)
+  }
+})
+
+test('silence hardly counts while the neighbours of a worker in this process have the processors', () => {
+  for (const [waited, end] of [
+    [0.1, 8_000],
+    [0.5, 16_000],
+    [0.95, 40_000],
+  ] as const) {
+    const { clock, told } = stage('never', undefined, 2, waited)
+    clock.advance(60_000)
+    assert.deepEqual(told, [end], `waits for a processor for ${waited} of the time`)
   }
 })
 

@@ -28,7 +28,7 @@ async function startWorker(
   context: TestContext,
   program: WorkerProgram,
   turns?: TurnRules,
-): Promise<{ worker: Worker; message: unknown }> {
+): Promise<{ worker: Worker; message: unknown; thread: number }> {
   const { port1, port2 } = new MessageChannel()
   const setup: WorkerSetup = {
     ...{ urgent: port2, signal: createCells(signalCells) },
@@ -39,7 +39,7 @@ async function startWorker(
   context.after(() => worker.terminate())
   port1.unref()
   const [message] = (await once(worker, 'message')) as unknown[]
-  return { worker, message }
+  return { worker, message, thread: Atomics.load(new Int32Array(setup.signal), signalCells.thread) }
 }
 
 async function firstMessage(context: TestContext, program: WorkerProgram): Promise<unknown> {
@@ -48,7 +48,7 @@ async function firstMessage(context: TestContext, program: WorkerProgram): Promi
 
 const rulesOfTurns = (): TurnRules =>
   createTurnWatchdog({
-    ...{ clock: systemClock, limits: defaultLimits, threadTimes: threadTimesOf },
+    ...{ clock: systemClock, limits: defaultLimits, threadTimes: () => undefined },
     hung: () => undefined,
   }).rules
 
@@ -69,10 +69,8 @@ test('a worker takes its code from the cache of the build', async (t) => {
   assert.deepEqual(await firstMessage(t, { source, code }), { kind: 'ready' })
 })
 
-test('a shared worker says which thread it is, so that it is known how long it has had a processor', async (t) => {
-  const rules = rulesOfTurns()
-  await startWorker(t, workerProgram(), rules)
-  const thread = Atomics.load(new Int32Array(rules.cells), turnCells.thread)
+test('a worker says which thread it is, so that it is known how long it has had a processor', async (t) => {
+  const { thread } = await startWorker(t, workerProgram())
   const times = threadTimesOf(thread)
   // Other systems do not say.
   if (process.platform === 'linux')
@@ -81,13 +79,25 @@ test('a shared worker says which thread it is, so that it is known how long it h
   assert.equal(threadTimesOf(0), undefined)
 })
 
+test('the program of a worker can ask for how long its thread has waited for a processor', async (t) => {
+  const text = `(function (require) {
+    const { parentPort, workerData } = require('node:worker_threads')
+    parentPort.on('message', () => undefined)
+    parentPort.postMessage(workerData.waited())
+  })`
+  const { message, thread } = await startWorker(t, { source: shared(Buffer.from(text)), code: undefined })
+  const later = threadTimesOf(thread)?.waited ?? 0
+  assert.ok(
+    typeof message === 'number' && message >= 0 && message <= later,
+    `${String(message)} of ${later} ms`,
+  )
+  if (process.platform === 'linux') assert.ok(message > 0)
+})
+
 test('a worker gives way to the thread of the host', async (t) => {
-  const rules = rulesOfTurns()
-  await startWorker(t, workerProgram(), rules)
-  if (process.platform === 'linux') {
-    const thread = Atomics.load(new Int32Array(rules.cells), turnCells.thread)
+  const { thread } = await startWorker(t, workerProgram())
+  if (process.platform === 'linux')
     assert.equal(getPriority(thread), Math.min(getPriority(process.pid) + 5, 19))
-  }
 })
 
 test('what comes for a plugin that has ended is no turn of it, and the worker keeps nothing for it', async (t) => {

@@ -1,20 +1,11 @@
 import type { Clock } from '../../../base/time/clock.ts'
-import { countedTime } from '../../../base/time/starvation.ts'
+import { longestStep, type ProcessorShare } from './processor-share.ts'
 
 /**
  * Milliseconds that one entry may wait for others in all; what is more counts as its own time. So a plugin that
  * does nothing but wait, again and again, is stopped too.
  */
 export const waitingLimit = 30_000
-
-/**
- * Milliseconds from one question of Lua's count hook, which asks all the time, to the next that are looked at for want of a processor
- * as any others. What is more was a standstill, paused with its container or virtual machine: all that counts of it is for how long
- * the process had a processor.
- */
-export const longestStep = 1_000
-/** Milliseconds of Lua after which it is asked anew how much of a processor the process has had. */
-export const processorInterval = 250
 
 /** The time of one entry into Lua, with all that it calls on the way, also through the host and back into Lua. */
 export interface TimeAccount {
@@ -57,42 +48,26 @@ export interface TimeBudget {
   excuse<T>(task: () => T): T
 }
 
-/** `working`: called whenever Lua asks. */
+/** `share`: one for all that run in this thread. `working`: called whenever Lua asks. */
 export function createTimeBudget(
-  { monotonic, processorTime }: Pick<Clock, 'monotonic' | 'processorTime'>,
+  { monotonic }: Pick<Clock, 'monotonic'>,
+  share: ProcessorShare,
   working?: () => void,
 ): TimeBudget {
   let current: TimeAccount | undefined
   /** Until when the present account has been counted. */
   let since = 0
 
-  /** Lua has run for so many milliseconds since it was asked last what the process had had of a processor, and that was so much. */
-  let ran = 0
-  let had = 0
-  /** What a millisecond of Lua counts, 0 to 1: as found out last. What else the process does makes it more, never less. */
-  let share = 1
-
   function settle(): void {
     const now = monotonic()
     if (current !== undefined) {
       const step = now - since
-      const count = counted(step)
+      const count = share.counted(step)
       current.spent += count
       // Whoever waits for its end stood still as well.
       if (step > longestStep) current.until += step - Math.max(count, longestStep)
     }
     since = now
-  }
-
-  function counted(step: number): number {
-    ran += step
-    if (ran >= processorInterval) {
-      const before = had
-      had = processorTime()
-      share = countedTime(ran, had - before, longestStep) / ran
-      ran = 0
-    }
-    return step * share
   }
 
   return {
