@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -424,6 +424,29 @@ test('What is on a disk that is away, or not read for want of memory, is not dam
   assert.deepEqual(await readdir(kept.directory), ['.broker'])
   socket.close()
   await rename(`${file}-away`, file)
+  clock.advance(diskRetryDelay(0))
+  await until('the folder to be read', () => Promise.resolve(second.memoryOnly === undefined))
+  assert.deepEqual(await retainedAt(second), ['first x', 'host/status online'])
+})
+
+test('A file system that maps no files into memory is told with what to do, and nothing is lost by it', async (context) => {
+  const kept = await createKeptBus(context)
+  const first = await kept.start()
+  const client = await connect(context, first.url)
+  await client.publishAsync('first', 'x', { qos: 1, retain: true })
+  await first.close()
+  // Opened once more, so that what was written first is in a table by now.
+  await (await kept.start()).close()
+  const table = join(kept.folder, (await readdir(kept.folder)).find((name) => name.endsWith('.ldb')) ?? '')
+  await rename(table, `${table}-away`)
+  // The system maps no folder either.
+  await mkdir(table)
+
+  const clock = createManualClock()
+  const second = await kept.start({ clock })
+  assert.match(second.memoryOnly?.reason ?? '', /maps no files into memory .*mount it so that it does/)
+  await rm(table, { recursive: true })
+  await rename(`${table}-away`, table)
   clock.advance(diskRetryDelay(0))
   await until('the folder to be read', () => Promise.resolve(second.memoryOnly === undefined))
   assert.deepEqual(await retainedAt(second), ['first x', 'host/status online'])

@@ -21,6 +21,8 @@ const reasons: Readonly<Record<string, string>> = {
     'The folders in the data directory are not on one file system, or in a layer of a container image; put all of the data directory on one volume, and try again.',
   ESTALE:
     'The data directory is not the one any more that the host was started in: it was moved, replaced or unmounted; put it back, or start the host again.',
+  ENODEV:
+    'The file system of the data directory maps no files into memory (mmap), or its disk is gone; mount it so that it does (mergerfs: cache.files=auto-full), or put the data directory on another one, and try again.',
   EMFILE: 'The host has too many files open; raise the limit (ulimit -n) and try again.',
   ENOMEM: 'The machine has no memory left; close other programs and try again.',
   ENFILE: 'The machine has too many files open; close other programs and try again.',

@@ -79,6 +79,8 @@ const codes: readonly [text: string, code: string][] = [
   ['No locks available', 'ENOLCK'],
   // A disk that was taken away, or the machine that it is on.
   ['Stale file handle', 'ESTALE'],
+  ['No such device or address', 'ENXIO'],
+  // Or a file system that maps no files into memory, by which LevelDB reads.
   ['No such device', 'ENODEV'],
   ['Connection timed out', 'ETIMEDOUT'],
   ['Transport endpoint is not connected', 'ENOTCONN'],
