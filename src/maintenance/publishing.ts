@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { createFile, type FileSystem, writeFileAtomically } from '../base/files/file-system.ts'
-import { privateFileMode, rightsOfOthers } from '../base/files/private-files.ts'
+import { privateFileMode, rightsOfOthers, takeRightsAdvice } from '../base/files/private-files.ts'
 import { unwritable } from '../base/files/storage-fault.ts'
 import { hasGenuineComment, parseMinisign, signingTime } from '../base/keys/minisign.ts'
 import {
@@ -84,7 +84,7 @@ async function readSecretKey(files: FileSystem, file: string): Promise<MinisignS
     try {
       const { mode, size } = await handle.stat()
       if ((mode & rightsOfOthers) !== 0) {
-        throw new Error(`${file} can be used by others; run "chmod 600 ${file}".`)
+        throw new Error(`${file} can be used by others; ${takeRightsAdvice(file)}.`)
       }
       if (size > longestKeyFile) throw new Error(`${file} is too large for a key.`)
       text = await handle.readFile('utf8')

@@ -1,7 +1,12 @@
 import { randomBytes } from 'node:crypto'
 import { dirname, join, resolve } from 'node:path'
 import { createFile, type FileSystem } from '../base/files/file-system.ts'
-import { makePrivateDirectory, privateFileMode } from '../base/files/private-files.ts'
+import {
+  makePrivateDirectory,
+  placeWithRights,
+  privateFileMode,
+  rightsOfOthers,
+} from '../base/files/private-files.ts'
 import { unwritable } from '../base/files/storage-fault.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
@@ -41,8 +46,12 @@ export async function makeTokenFile(
       ? new Error(`${path} is a folder; name a file in it.`, { cause: error })
       : explained(error, path)
   })
+  const isOpen = ((await files.stat(path)).mode & rightsOfOthers) !== 0
+  const whoReads = isOpen
+    ? `others can use it, as its file system keeps no rights: ${placeWithRights}`
+    : `only ${reader} can read it`
   return (
-    `Made ${path}; only ${reader} can read it. Start the host with HOST_TOKEN_FILE=${path} (or --token-file).\n` +
+    `Made ${path}; ${whoReads}. Start the host with HOST_TOKEN_FILE=${path} (or --token-file).\n` +
     'Its content is the token: for the login of the web pages, "Authorization: Bearer …" and as the password of MQTT.\n'
   )
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { systemFileSystem } from '../../src/base/files/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
 import type { Logger } from '../../src/base/log/log.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { makeTokenFile } from '../../src/maintenance/token-file.ts'
@@ -34,6 +34,25 @@ test('a token file is made for its owner alone, says how it is used, and is neve
     assert.equal((await ask('Bearer x')).status, 401)
     await host.close()
   }
+})
+
+test('a token file on a file system that keeps no rights is not said to be for its owner alone', async (context) => {
+  const tokenFile = join(await temporaryDirectory(context), 'token')
+  // As exFAT and NTFS are mounted on Linux by default: each file is everybody's.
+  const files: FileSystem = {
+    ...systemFileSystem,
+    async open(...parameters) {
+      const handle = await systemFileSystem.open(...parameters)
+      await handle.chmod(0o777)
+      return handle
+    },
+  }
+  const said = await makeTokenFile(files, { tokenFile, dataDirectory: '.' })
+  assert.match(
+    said,
+    /; others can use it, as its file system keeps no rights: mount it with umask=077, or put/,
+  )
+  assert.ok(!said.includes('only you can read it'), said)
 })
 
 test('a token file that is named as a folder is refused, as no host reads one', async (context) => {

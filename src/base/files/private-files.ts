@@ -12,6 +12,14 @@ const privateDirectoryMode = 0o700
 /** Rights of the group and of everybody else. */
 export const rightsOfOthers = 0o077
 
+/** How to get a place in which a file can be its owner's alone. */
+export const placeWithRights = 'mount it with umask=077, or put the file on another one'
+
+/** What to do about a file that others may read. */
+export function takeRightsAdvice(path: string): string {
+  return `run "chmod 600 ${path}"; where that changes nothing, its file system (FAT, exFAT, NTFS) keeps no rights: ${placeWithRights}`
+}
+
 /** Some file systems know no fsync of a directory, and some directories only let names be made in them. */
 const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
   'EACCES',

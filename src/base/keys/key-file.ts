@@ -6,7 +6,7 @@ import {
   temporaryOf,
   writeTemporary,
 } from '../files/file-system.ts'
-import { privateFileMode, rightsOfOthers } from '../files/private-files.ts'
+import { privateFileMode, rightsOfOthers, takeRightsAdvice } from '../files/private-files.ts'
 import { createKeyRing, keyBytes, keyId, type KeyRing } from './key-ring.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
 
@@ -88,7 +88,7 @@ async function readOwn(
     }
     if ((mode & rightsOfOthers & ~(uid === 0 ? groupReads : 0)) !== 0) {
       const rights = (mode & 0o777).toString(8).padStart(4, '0')
-      throw new Error(`${path} can be used by others (mode ${rights}): run "chmod 600 ${path}".`)
+      throw new Error(`${path} can be used by others (mode ${rights}): ${takeRightsAdvice(path)}.`)
     }
     if (size > longest) throw new Error(`${path} is too large for a key file.`)
     return { text: await handle.readFile('utf8'), mode, uid, gid }
