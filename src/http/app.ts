@@ -4,7 +4,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
-import type { LifecycleFacade } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
 import type { Access } from './access/access.ts'
 import { readJsonBody } from './requests/body.ts'
 import { createIdempotency } from './requests/idempotency.ts'
@@ -113,13 +113,15 @@ export function createApp({
 
   function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
     const key = context.headers['idempotency-key']
-    if (key === undefined || !takesKey(route)) return request.run(undefined)
+    const run = (requestKey?: string): Promise<Answer | undefined> =>
+      lookingAgain(lifecycle, () => request.run(requestKey))
+    if (key === undefined || !takesKey(route)) return run()
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {
       const done = route.recall === undefined ? undefined : lifecycle.recallRequest(requestKey)
       if (done !== undefined) await done.finish()
       const recalled = done === undefined ? undefined : await route.recall?.(done.plugin)
-      return recalled ?? request.run(requestKey)
+      return recalled ?? run(requestKey)
     })
   }
 }

@@ -1,3 +1,4 @@
+import { Problem, type ProblemCode } from '../base/problem.ts'
 import type { FleetHost, Placement } from '../schema/plugin/fleet-host.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
@@ -24,6 +25,37 @@ export type LifecycleFacade = Omit<Lifecycle, AskedElsewhere> & {
   [Question in AskedElsewhere]: (
     ...given: Parameters<Lifecycle[Question]>
   ) => ReturnType<Lifecycle[Question]> | Promise<ReturnType<Lifecycle[Question]>>
+} & {
+  /**
+   * In a fleet: resolves when this host knows what the others had written down when it was called, or after a moment. Absent:
+   * nobody else writes.
+   */
+  catchUp?(): Promise<void>
+}
+
+/** What is said of names before anything is done, and may be another host's news: what was installed there, or uninstalled. */
+const saidOfNames: ReadonlySet<ProblemCode> = new Set([
+  ...(['plugin_not_installed', 'already_installed', 'ambiguous_id', 'not_found'] as const),
+  ...(['repository_unknown', 'plugin_not_in_repository', 'ambiguous_repository'] as const),
+])
+
+/**
+ * Asks once more where a name is refused and another host has written something down meanwhile: what one host of a fleet has
+ * answered is so at the next one that is asked.
+ */
+export async function lookingAgain<T>(
+  lifecycle: Pick<LifecycleFacade, 'catchUp' | 'lastSeq'>,
+  ask: () => T | Promise<T>,
+): Promise<T> {
+  const { lastSeq } = lifecycle
+  try {
+    return await ask()
+  } catch (error) {
+    if (!(error instanceof Problem) || !saidOfNames.has(error.code)) throw error
+    await lifecycle.catchUp?.()
+    if (lifecycle.lastSeq === lastSeq) throw error
+    return ask()
+  }
 }
 
 /** The hosts that work as one. Everything throws `Problem`s. */

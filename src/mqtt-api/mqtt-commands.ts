@@ -20,7 +20,7 @@ import type { Parser } from '../schema/parsing/parser.ts'
 import { answerText, type MqttResponse } from './answer-text.ts'
 import type { Responsibility } from './responsibility.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
-import type { LifecycleFacade } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
 import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
@@ -148,12 +148,14 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   /** Of a fleet: after a fail-over the same request may come to another host. What was done is not done again. */
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
+    const carry = (by: CommandContext): Promise<unknown> =>
+      lookingAgain(lifecycle, () => carryOut(lifecycle, verb, body, by))
     // Null says the same as leaving it out.
     if (responsibility === undefined || transaction === undefined || transaction === null || verb === 'list')
-      return carryOut(lifecycle, verb, body, { by: 'mqtt' })
+      return carry({ by: 'mqtt' })
     const requestKey = `mqtt ${verb} ${nameOf(transaction)}`
     const known = lifecycle.recallRequest(requestKey)
-    if (known === undefined) return carryOut(lifecycle, verb, body, { by: 'mqtt', requestKey })
+    if (known === undefined) return carry({ by: 'mqtt', requestKey })
     await known.finish()
     return verb === 'uninstall' ? { id: known.plugin, state: 'uninstalled' } : lifecycle.get(known.plugin)
   }

@@ -17,6 +17,8 @@ export interface FleetJournal extends Journal {
   /** Facts of one plugin that follow from its state, whoever else writes about it at the same time. */
   decide: StreamQueue['decide']
   finishBegun: NonNullable<Journal['finishBegun']>
+  /** Resolves when `state` has all that the stream had when this was called. Rejects with `StoreUnreachableError`, or what keeps the copy from it. */
+  catchUp: StreamQueue['catchUp']
   /** Copies that the store keeps of each event. */
   readonly replicas: number
 }
@@ -84,7 +86,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     return open()
   })
   if (queue === undefined) throw new Error('The journal was opened without its queue')
-  const { decide, start, close } = queue
+  const { decide, catchUp, start, close } = queue
 
   function told(error: Error): void {
     logger.error("The fleet's journal cannot be followed any further", { error: messageOf(error) })
@@ -125,6 +127,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     async finishBegun(plugin) {
       await decide(plugin, () => [], 'supervisor')
     },
+    catchUp,
     read: journal.read,
     last: journal.last,
     stateAt: journal.stateAt,

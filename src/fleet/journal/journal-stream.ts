@@ -7,7 +7,7 @@ import { journalStreamName, journalSubjects } from './subjects.ts'
 /** The stream of the fleet's journal. Knows nothing of what the messages say. */
 export interface JournalStream extends Pick<
   StoreStream,
-  'name' | 'room' | 'publish' | 'isReplaced' | 'get' | 'follow'
+  'name' | 'room' | 'publish' | 'isReplaced' | 'get' | 'end' | 'follow'
 > {
   /** Copies that the store keeps of each message. */
   readonly replicas: number

@@ -27,6 +27,8 @@ export interface StreamQueue extends AppendQueue {
    * is not written down again: both answer the events of that time.
    */
   decide(plugin: string | null, decision: Decision, by: Origin, requestKey?: string): Promise<JournalEvent[]>
+  /** As in `FleetJournal`. */
+  catchUp(): Promise<void>
   /** Follows the stream. Resolves when all that was there is in the fold. */
   start(): Promise<void>
   close(): Promise<void>
@@ -260,6 +262,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
       const subject = journalSubject(fleet, plugin)
       return holding([subject], () => appendGroup(subject, decision, by, requestKey))
     },
+    catchUp: async () => copy.reach(await stream.end(), until()),
     start: () => copy.start(),
     async idle() {
       await mutex.idle()

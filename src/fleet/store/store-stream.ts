@@ -38,6 +38,8 @@ export interface StoreStream {
   publish(subject: string, data: string | Uint8Array, options: PublishOptions): Promise<Published>
   /** From the leader: whatever was acknowledged before is seen. */
   get(which: { seq: number } | { last_by_subj: string } | NextMessage): Promise<StoredMessage | undefined>
+  /** Number of the last message there was, from the leader; 0 when there was none, or there is no stream. */
+  end(): Promise<number>
   /** Subjects that have a message; `filter` may have wildcards. */
   subjects(filter: string): Promise<string[]>
   /** Takes all messages of a subject away. Nothing happens when there is none. */
@@ -252,19 +254,14 @@ export async function openStoreStream(
     get: (which) =>
       // The client's type wants a subject beside the number, and says so of either.
       asking(async () => (await manager.streams.getMessage(name, which as { seq: number })) ?? undefined),
+    end: () => asking(async () => (await streamInfo({ connection, manager, name }))?.state.last_seq ?? 0),
     subjects: (filter) =>
       asking(async () => {
         const found = await manager.streams.info(name, { subjects_filter: filter })
         return Object.keys(found.state.subjects ?? {})
       }),
-    purge: (subject) =>
-      asking(async () => {
-        await manager.streams.purge(name, { filter: subject })
-      }),
-    remove: (seq) =>
-      asking(async () => {
-        await manager.streams.deleteMessage(name, seq, false)
-      }),
+    purge: (subject) => asking(async () => void (await manager.streams.purge(name, { filter: subject }))),
+    remove: (seq) => asking(async () => void (await manager.streams.deleteMessage(name, seq, false))),
     isReplaced: () =>
       asking(async () => {
         const found = await streamInfo({ connection, manager, name })

@@ -12,6 +12,7 @@ import { joinSuggestions } from '../../../lifecycle/queries/suggestions.ts'
 import type { SuggestionKind } from '../../../schema/manifest/field-definition.ts'
 import type { Plugin } from '../../../schema/plugin/plugin.ts'
 import type { Suggestion } from '../../../schema/manifest/suggestion.ts'
+import { createCatchUp } from './catch-up.ts'
 import { commands, mayBeLeftOut, questions } from './asked-methods.ts'
 import { createFleetInstalling } from './fleet-installing.ts'
 import { createFleetHooks, type HookPlace, type SentHook } from './fleet-hooks.ts'
@@ -263,6 +264,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
           ...forwarded,
           checkUpdate,
           recallRequest,
+          catchUp: createCatchUp({ journal, clock, maySpeak: keeper.maySpeak }),
           install,
           list,
           suggestions,
