@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -382,6 +382,9 @@ for (const [name, damage] of [
     const client = await connect(context, first.url)
     await client.publishAsync('lost', 'x', { qos: 1, retain: true })
     await first.close()
+    // From earlier times: those that are too many go.
+    for (const time of [1, 2, 3, 4, 5])
+      await cp(kept.folder, `${kept.folder}.damaged-${time}`, { recursive: true })
     const file = join(kept.folder, damage(await readdir(kept.folder)) ?? '')
     const content = await readFile(file)
     await writeFile(file, content.fill(0x5a))
@@ -398,8 +401,8 @@ for (const [name, damage] of [
     await second.close()
     const names = (await readdir(kept.directory)).sort()
     assert.deepEqual(
-      names.map((one) => one.replace(/\d+$/, '…')),
-      ['.broker', '.broker.damaged-…'],
+      names.map((one) => one.replace(/\d{2,}$/, '…')),
+      ['.broker', ...['1', '…', '4', '5'].map((time) => `.broker.damaged-${time}`)],
     )
     assert.deepEqual(await retainedAt(await kept.start()), ['host/status online', 'kept x'])
   })

@@ -79,7 +79,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
         { cause: error },
       )
     }
-    const copies = await putJournalAside(directory, settings.files, settings.clock.now())
+    const copies = await putJournalAside(directory, settings.clock.now(), settings)
     const { path, line } = error
     const what = "This host's copy of the fleet's journal was damaged: it was put aside, and is fetched again"
     logger.warn(what, { path, line, copies })

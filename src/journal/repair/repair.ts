@@ -2,6 +2,8 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type FileSystem, syncDirectory, writeFileAtomically } from '../../base/files/file-system.ts'
+import { damagedName, removeOldCopies } from '../../base/files/put-aside.ts'
+import type { Logger } from '../../base/log/log.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import { removeCheckpoint } from '../segments/checkpoint-file.ts'
@@ -65,10 +67,19 @@ export async function repairJournal(
 }
 
 /** Puts all of a journal aside that is kept elsewhere, too, and can be read from there again. Answers where its files are now. */
-export async function putJournalAside(directory: string, files: FileSystem, now: number): Promise<string[]> {
+export async function putJournalAside(
+  directory: string,
+  now: number,
+  parts: { files: FileSystem; logger: Logger },
+): Promise<string[]> {
+  const { files } = parts
   await removeCheckpoint(files, directory)
-  return putAside(files, directory, join(directory, journalFileName), suffixAt(now))
+  const copies = await putAside(files, directory, join(directory, journalFileName), suffixAt(now))
+  await removeOldCopies(directory, timeText(now), isSegment, parts)
+  return copies
 }
+
+const isSegment = (name: string): boolean => name === journalFileName || endedSegments([name]).length > 0
 
 /** Of a journal that is gone: the settings are those of `spare`, and the next start begins a history with them. */
 export async function beginAnew(files: FileSystem, directory: string, spare: HostFile): Promise<void> {
@@ -76,9 +87,9 @@ export async function beginAnew(files: FileSystem, directory: string, spare: Hos
   await removeCheckpoint(files, directory)
 }
 
-function suffixAt(now: number): string {
-  return `.damaged-${new Date(now).toISOString().replaceAll(':', '-')}`
-}
+const timeText = (now: number): string => new Date(now).toISOString().replaceAll(':', '-')
+
+const suffixAt = (now: number): string => damagedName('', timeText(now))
 
 function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {
   const content = `${JSON.stringify(snapshot, null, 2)}\n`

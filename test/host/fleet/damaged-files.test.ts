@@ -52,14 +52,38 @@ for (const [title, content] of [
   test(`a host of a fleet whose .host.json is ${title} starts all the same, and keeps it beside the new one`, async (t) => {
     const { stage, directory, fileOf } = await stageWithHostOff(t)
     await writeFile(fileOf(snapshotFileName), content)
+    // From earlier times: those that are too many go.
+    for (const time of [1, 2, 3, 4]) await writeFile(fileOf(`${snapshotFileName}.damaged-${time}`), '')
     const b = await stage.start('b')
     await b.host.close()
     const kept = (await readdir(directory)).filter((name) => name.startsWith(`${snapshotFileName}.damaged-`))
-    assert.equal(kept.length, 1)
-    assert.equal(await readFile(join(directory, kept[0] ?? ''), 'utf8'), content)
+    const latest = kept.find((name) => /\d{2,}$/.test(name)) ?? ''
+    assert.deepEqual(
+      kept.sort(),
+      [1, 3, 4, latest.split('-').at(-1)].map((time) => `${snapshotFileName}.damaged-${time}`).sort(),
+    )
+    assert.equal(await readFile(join(directory, latest), 'utf8'), content)
     assert.match(await readFile(fileOf(snapshotFileName), 'utf8'), /"@fixtures\/demo"/)
   })
 }
+
+test('of copies of the journal that were damaged again and again the oldest and the three newest are kept', async (t) => {
+  const { stage, directory, damageJournal } = await stageWithHostOff(t)
+  const damaged = (time: string): string => `${journalFileName}.damaged-${time}`
+  const times = ['2025-01-01', '2025-02-01', '2025-03-01', '2025-04-01', '2025-05-01']
+  for (const time of times) await writeFile(join(directory, damaged(time)), '')
+  await damageJournal()
+  const logger = createRecordingLogger()
+  await stage.start('b', { logger })
+  const kept = (await readdir(directory)).filter((name) => name.includes('.damaged-')).sort()
+  assert.deepEqual(kept.slice(0, -1), ['2025-01-01', '2025-04-01', '2025-05-01'].map(damaged))
+  assert.equal(kept.length, 4)
+  const removed = logger.lines.find(({ message }) => message.startsWith('Removed damaged copies'))
+  assert.deepEqual(
+    removed?.fields?.removed,
+    ['2025-02-01', '2025-03-01'].map((time) => join(directory, damaged(time))),
+  )
+})
 
 test('a host that has its name of a .host.json that is damaged is told to set it, as it would be another host', async (t) => {
   const { stage, directory, fileOf } = await stageWithHostOff(t)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { test } from 'node:test'
 import { writeDelay } from '../../../src/base/files/delayed-write.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
@@ -172,6 +172,25 @@ test('damaged values are put aside to the last byte, under the name that the log
   )
   assert.equal(await readFile(String(line?.fields?.kept), 'utf8'), 'half a file')
   assert.equal((await readdir(storesFolderIn(directory))).length, 2)
+})
+
+test('of damaged values that were put aside again and again the oldest and the three newest are kept', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const folder = storesFolderIn(directory)
+  await mkdir(folder)
+  const name = basename(storePath(directory, '@a/meter'))
+  const clock = createManualClock(1_700_000_000_000)
+  for (let round = 0; round < 6; round += 1) {
+    await writeFile(join(folder, name), `damage ${round}`)
+    const [files, logger] = [systemFileSystem, silentLogger]
+    const stores = createKeyValueStores({ directory, files, clock, logger, ring: contractRing })
+    await stores.open('@a/meter')
+    await stores.close()
+    clock.advance(1)
+  }
+  const kept = (await readdir(folder)).filter((one) => one.startsWith(`${name}.`)).sort()
+  const contents = await Promise.all(kept.map((one) => readFile(join(folder, one), 'utf8')))
+  assert.deepEqual(contents, ['damage 0', 'damage 3', 'damage 4', 'damage 5'])
 })
 
 test('values that a newer version has written stay where they are, and none is written over them', async (context) => {

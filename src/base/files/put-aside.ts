@@ -1,0 +1,62 @@
+import { basename, dirname, join } from 'node:path'
+import type { Logger } from '../log/log.ts'
+import { messageOf } from '../problem.ts'
+import type { FileSystem } from './file-system.ts'
+
+/** What is damaged is kept under its name with this and the time behind it. */
+const mark = '.damaged-'
+
+/**
+ * Copies of one file that stay: the oldest, which may have what is in no other, and the newest, the last one with them. A bad disk
+ * would be filled in years otherwise.
+ */
+const oldestKept = 1
+const newestKept = 3
+
+interface PutAsideParts {
+  files: FileSystem
+  logger: Logger
+}
+
+export const damagedName = (name: string, time: string | number): string => `${name}${mark}${time}`
+
+/** Puts a damaged file or folder aside. Answers where it is now. */
+export async function putAside(path: string, now: number, parts: PutAsideParts): Promise<string> {
+  const kept = damagedName(path, now)
+  await parts.files.rename(path, kept)
+  await removeOldCopies(dirname(path), String(now), (name) => name === basename(path), parts)
+  return kept
+}
+
+/**
+ * Removes copies of the files that `isOf` names, where there are too many; those of one time go together, and those of `latest`
+ * stay. What cannot be removed is tried again the next time. Never rejects.
+ */
+export async function removeOldCopies(
+  directory: string,
+  latest: string,
+  isOf: (name: string) => boolean,
+  { files, logger }: PutAsideParts,
+): Promise<void> {
+  try {
+    const copies = (await files.readdir(directory)).flatMap((name) => {
+      const [original = '', time] = name.split(mark)
+      return time !== undefined && time !== latest && isOf(original) ? [{ name, time }] : []
+    })
+    const times = [...new Set(copies.map(({ time }) => time))].sort()
+    const tooMany = times.slice(oldestKept, Math.max(oldestKept, times.length - newestKept + 1))
+    const removed = copies
+      .filter(({ time }) => tooMany.includes(time))
+      .map(({ name }) => join(directory, name))
+    for (const path of removed) await files.rm(path, { recursive: true, force: true })
+    if (removed.length > 0)
+      logger.warn('Removed damaged copies: of those of one file the oldest and the three newest are kept', {
+        removed,
+      })
+  } catch (error) {
+    logger.warn('Damaged copies that are too many could not be removed', {
+      directory,
+      error: messageOf(error),
+    })
+  }
+}
