@@ -8,7 +8,7 @@ import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { createGracePeriod } from '../store/grace-period.ts'
 import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
-import type { StoredMessage } from '../store/store-stream.ts'
+import type { Follower, Following, Pace, StoredMessage } from '../store/store-stream.ts'
 import { createStreamReader } from '../store/stream-reader.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { decodeMessage } from './stream-message.ts'
@@ -43,6 +43,8 @@ export interface CopySettings {
   clock: Clock
   vault: Vault
   logger: Logger
+  /** Rejects with a `StoreRefusedError` where the stream does not have the last event of the fold. */
+  requireOwnEnd(): Promise<void>
   /** Told once when the journal cannot be followed any further. */
   failed(error: Error): void
   /** Nothing is waited for any more. */
@@ -88,12 +90,27 @@ export function createCopy(settings: CopySettings): Copy {
   const reader = createStreamReader({
     ...{ name: "The fleet's journal", clock, logger, take, gracePeriod: createGracePeriod(clock) },
     pace: { heartbeat: 1_000, askingAgain: 5_000 },
-    follow: (pace, follower) => stream.follow(parts.state().seq, pace, follower),
+    follow,
     isGivenUp: () => failure !== undefined || isFull,
     failed: (error) => void fail(error),
   })
 
+  /** Why the stream is not followed: it is not the one that the fold is of. */
+  let lostEnd: Error | undefined
+
   givenUp?.addEventListener('abort', tellAll)
+
+  /** Its servers may have lost its end since, and others have written another one: what comes then is no more of this fold. */
+  async function follow(pace: Pace, follower: Follower): Promise<Following> {
+    try {
+      await settings.requireOwnEnd()
+      lostEnd = undefined
+    } catch (error) {
+      if (error instanceof StoreRefusedError) lostEnd = error
+      throw error
+    }
+    return stream.follow(parts.state().seq, pace, follower)
+  }
 
   function fail(error: Error): Error {
     if (failure === undefined) failed(error)
@@ -249,7 +266,7 @@ export function createCopy(settings: CopySettings): Copy {
       }
     },
     async position(subject, end) {
-      const problem = failure ?? diskProblem
+      const problem = failure ?? lostEnd ?? diskProblem
       if (problem !== undefined) throw problem
       const known = positions.get(subject)
       if (known !== undefined) return known

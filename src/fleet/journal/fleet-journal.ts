@@ -5,7 +5,8 @@ import { type Journal, type JournalSettings, openJournal } from '../../journal/j
 import { putJournalAside } from '../../journal/repair/repair.ts'
 import { noVault, type Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
-import { StoreRefusedError } from '../store/store-errors.ts'
+import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
+import type { StoredMessage } from '../store/store-stream.ts'
 import { eventsOf } from './events-of.ts'
 import { type JournalStream, openJournalStream } from './journal-stream.ts'
 import { requireWholeJournal } from './partial-journal.ts'
@@ -53,7 +54,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
       isCopy: settings.isCopy ?? true,
       createQueue(parts) {
         queue = createStreamQueue(
-          { ...settings, stream, vault, recall, failed: settings.failed ?? told },
+          { ...settings, stream, vault, recall, requireOwnEnd, failed: settings.failed ?? told },
           parts,
         )
         return queue
@@ -98,6 +99,18 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
     const found: JournalEvent[] = []
     for (const event of eventsOf(journal, { plugin })) if (event.requestKey === requestKey) found.push(event)
     return found
+  }
+
+  /** While others run that have not seen as much, an older backup would go on under this host. */
+  async function requireOwnEnd(): Promise<void> {
+    const { seq } = journal.state
+    // Of a stream that is not there, following it says so.
+    if (seq === 0 || (await stream.end()) === undefined) return
+    const message = await stream.get({ seq })
+    const lacks = `The stream ${stream.name} does not have event ${seq} as this host has seen it: ${lostEndAdvice(directory)}`
+    // One server that was cut off may not have it yet.
+    if (message === undefined) throw new StoreMissingError(lacks, false)
+    if (!isEvent(message, journal.eventId(seq), vault)) throw new StoreRefusedError(lacks)
   }
 
   async function closeAll(): Promise<void> {
@@ -177,9 +190,8 @@ async function refuseOther(
   if (!isGone && (await hasEvent(stream, seq, journal.eventId(seq), vault))) return
   if (!isGone && (await hasEvent(stream, first, journal.eventId(first), vault))) {
     throw new StoreRefusedError(
-      `The stream ${stream.name} (up to event ${stream.last}) lacks events that this host has seen (up to event ${seq}): its servers ` +
-        'have lost the last ones, as in a power cut, or were put back from an older backup. Put a newer one in place; or, to go on ' +
-        `without them, move ${directory} away, but keep it, and start this host again. The same goes for each host that says so.`,
+      `The stream ${stream.name} (up to event ${stream.last}) lacks events that this host has seen (up to event ${seq}): ` +
+        lostEndAdvice(directory),
     )
   }
   if (stream.last < seq) {
@@ -201,6 +213,10 @@ async function refuseOther(
   )
 }
 
+const lostEndAdvice = (directory: string): string =>
+  'its servers have lost the last ones, as in a power cut, or were put back from an older backup. Put a newer one in place; or, to go on ' +
+  `without them, move ${directory} away, but keep it, and start this host again. The same goes for each host that says so.`
+
 /** Whether the stream has the event with this id under this number. */
 async function hasEvent(
   stream: JournalStream,
@@ -210,9 +226,12 @@ async function hasEvent(
 ): Promise<boolean> {
   if (seq === 0 || id === undefined || seq > stream.last) return false
   const message = await stream.get({ seq })
-  if (message === undefined) return false
+  return message !== undefined && isEvent(message, id, vault)
+}
+
+function isEvent({ data, seq }: StoredMessage, id: string | undefined, vault: Vault): boolean {
   try {
-    return decodeMessage(message.data, seq, vault).event.id === id
+    return decodeMessage(data, seq, vault).event.id === id
   } catch {
     return false
   }

@@ -262,7 +262,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
       const subject = journalSubject(fleet, plugin)
       return holding([subject], () => appendGroup(subject, decision, by, requestKey))
     },
-    catchUp: async () => copy.reach(await stream.end(), until()),
+    catchUp: async () => copy.reach((await stream.end()) ?? 0, until()),
     start: () => copy.start(),
     async idle() {
       await mutex.idle()

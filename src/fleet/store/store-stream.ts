@@ -38,8 +38,8 @@ export interface StoreStream {
   publish(subject: string, data: string | Uint8Array, options: PublishOptions): Promise<Published>
   /** From the leader: whatever was acknowledged before is seen. */
   get(which: { seq: number } | { last_by_subj: string } | NextMessage): Promise<StoredMessage | undefined>
-  /** Number of the last message there was, from the leader; 0 when there was none, or there is no stream. */
-  end(): Promise<number>
+  /** Number of the last message there was, from the leader; 0 when there was none. Undefined: there is no stream. */
+  end(): Promise<number | undefined>
   /** Subjects that have a message; `filter` may have wildcards. */
   subjects(filter: string): Promise<string[]>
   /** Takes all messages of a subject away. Nothing happens when there is none. */
@@ -254,7 +254,7 @@ export async function openStoreStream(
     get: (which) =>
       // The client's type wants a subject beside the number, and says so of either.
       asking(async () => (await manager.streams.getMessage(name, which as { seq: number })) ?? undefined),
-    end: () => asking(async () => (await streamInfo({ connection, manager, name }))?.state.last_seq ?? 0),
+    end: () => asking(async () => (await streamInfo({ connection, manager, name }))?.state.last_seq),
     subjects: (filter) =>
       asking(async () => {
         const found = await manager.streams.info(name, { subjects_filter: filter })
@@ -277,11 +277,13 @@ export async function openStoreStream(
           take({ seq, subject, data }, (found?.get(operationHeader) ?? '') !== '')
       })()
         .catch(() => undefined)
-        .then(() => {
-          if (!isClosed) ended()
-        })
+        .then(() => (isClosed ? undefined : ended()))
       const listening = (async () => {
-        for await (const { type } of messages.status()) if (type === 'heartbeat') alive()
+        for await (const { type } of messages.status()) {
+          if (type === 'heartbeat') alive()
+          // What handed them out is gone, and would be made anew without a look whether this still is the same stream.
+          if (type === 'reset') ended()
+        }
       })().catch(() => undefined)
       return {
         async close() {

@@ -64,7 +64,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
         if (follower === current) heard = clock.monotonic()
       },
       ended() {
-        if (follower === current) heard = -Infinity
+        if (follower === current) pause()
       },
     }
     current = follower

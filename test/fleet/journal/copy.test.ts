@@ -30,6 +30,7 @@ async function openCopy(context: TestContext, fleet: string, files: FileSystem) 
       const opened = createCopy({
         ...{ ...settings, parts, vault: noVault },
         failed: ({ message }) => void failures.push(message),
+        requireOwnEnd: () => Promise.resolve(),
         stream: {
           ...stream,
           async follow(from, pace, follower) {
