@@ -144,7 +144,6 @@ export async function createHost(options: HostOptions): Promise<Host> {
       },
       scope,
     )
-    await lifecycle.startWorkers()
 
     const gate = createStartGate()
     const readiness = createReadiness(bus, journal, snapshots, lifecycle, () => member?.isLive ?? true)
@@ -216,6 +215,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     scope.add(() => (interrupt?.aborted === true || isRefusedByDisk ? end.interrupted() : undefined))
     if (member === undefined)
       await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
+    // Where the system refuses one its memory V8 ends the process: only a start that is written down counts, and leads to safe mode.
+    if (lifecycle.safeMode === null) await lifecycle.startWorkers()
     const isEdited = await lifecycle.prepare(file, patiently)
     snapshots.start()
     if (isEdited) await writeOverEdits(snapshots, patiently)

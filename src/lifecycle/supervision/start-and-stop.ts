@@ -92,10 +92,8 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
     async start() {
       await clearRetainedOfRemoved()
       dependents.start()
-      if (isSafeMode(context)) {
-        context.readAtStart.clear()
-        await sandbox.expect(0)
-      } else await loadAll({ by: 'startup', reason: 'startup' })
+      if (isSafeMode(context)) context.readAtStart.clear()
+      else await loadAll({ by: 'startup', reason: 'startup' })
       for (const id of installedIds())
         if (manifests.isUnread(id) || context.unmatched.has(id)) reconciler.later(id)
       stores.started()
