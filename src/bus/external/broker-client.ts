@@ -7,8 +7,11 @@ import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
 
 /** A client of a broker elsewhere, for one connection: the library is to keep nothing for another one. */
 
-/** Seconds between signs of life: a broker that vanished is noticed within one and a half of them. */
-const keepaliveSeconds = 30
+/**
+ * Seconds between signs of life: a broker that vanished is noticed within one and a half of them, and a host by the broker. A host of
+ * a fleet has plugins that others may run, and those that are to leave it wait for the broker.
+ */
+export const keepalive = { ordinary: 30, ofSession: 8 }
 /** Milliseconds that one attempt to connect may take. */
 const connectTimeout = 10_000
 
@@ -23,14 +26,14 @@ export type ProtocolVersion = typeof preferredVersion | typeof commonVersion
 export function createBrokerClient(
   url: string,
   protocolVersion: ProtocolVersion,
-  options: Pick<IClientOptions, 'clientId' | 'will'>,
+  options: Pick<IClientOptions, 'clientId' | 'keepalive' | 'will'>,
 ): MqttClient {
   const { address, username, password } = parseBrokerUrl(url)
   const client = mqtt.connect(address, {
+    keepalive: keepalive.ordinary,
     ...options,
     protocolVersion,
     clean: true,
-    keepalive: keepaliveSeconds,
     connectTimeout,
     reconnectPeriod: 0,
     ...(username === undefined ? {} : { username }),

@@ -7,6 +7,7 @@ import {
   createBrokerClient,
   hangUp,
   hasNumber,
+  keepalive,
   preferredVersion,
   type ProtocolVersion,
   lesserWill,
@@ -37,6 +38,8 @@ export interface BrokerConnectionSettings {
   /** Of the next connection; undefined: there is to be none now. */
   clientId: () => string | undefined
   will: Will
+  /** It is that of a session. */
+  ofSession?: boolean
   opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
   message(topic: string, payload: Buffer, packet: IPublishPacket): void
   /** Asked behind each message; the next one comes when it calls back. */
@@ -56,7 +59,7 @@ const telling = 3
 const steadyTime = 10_000
 
 export function createBrokerConnection(settings: BrokerConnectionSettings): BrokerConnection {
-  const { url, clock, random, clientId, opened, message, pace, ended } = settings
+  const { url, clock, random, clientId, ofSession = false, opened, message, pace, ended } = settings
   let protocolVersion: ProtocolVersion = preferredVersion
   let client: MqttClient | undefined
   let connected = false
@@ -71,7 +74,10 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
   function connect(): void {
     const id = clientId()
     if (isFinished || id === undefined) return
-    const attempt = createBrokerClient(url, protocolVersion, { clientId: id, will })
+    const attempt = createBrokerClient(url, protocolVersion, {
+      ...{ clientId: id, will },
+      keepalive: ofSession ? keepalive.ofSession : keepalive.ordinary,
+    })
     client = attempt
     let reason: unknown
     attempt.on('connect', (packet) => {

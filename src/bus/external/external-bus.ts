@@ -100,7 +100,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
   // The same for every connection: the broker then ends what is left of the one before, with its last will.
   const ownId = `lupine_${randomBytes(8).toString('hex')}`
   const connection = createBrokerConnection({
-    ...{ url: settings.url, clock, random, opened, ended },
+    ...{ url: settings.url, clock, random, opened, ended, ofSession: session !== undefined },
     clientId: () => (session === undefined ? ownId : session.clientId()),
     will: { topic: statusTopic, payload: Buffer.from('offline'), qos: 1, retain: true },
     message(topic, payload, packet) {

@@ -55,6 +55,37 @@ test(
   },
 )
 
+for (const { title, session, seconds } of [
+  { title: 'a host of a fleet, whose plugins others may run,', session: always, seconds: 8 },
+  { title: 'a host by itself', session: undefined, seconds: 30 },
+])
+  test(`${title} promises the broker a sign of life every ${seconds} s`, async (context) => {
+    const server = createServer()
+    const port = await listen(server)
+    const said = new Promise<Buffer>((resolve) => {
+      server.on('connection', (socket) =>
+        socket.once('data', (bytes) => {
+          resolve(bytes)
+          socket.destroy()
+        }),
+      )
+    })
+    const bus = createExternalBus({
+      ...{ url: `mqtt://127.0.0.1:${port}`, root: 'fleet', logger: silentLogger, clock: systemClock },
+      ...(session === undefined ? {} : { session }),
+    })
+    context.after(async () => {
+      await bus.close()
+      server.close()
+    })
+    const started = bus.start()
+    const bytes = await said
+    // Behind the name of the protocol there are its level, the flags and the seconds.
+    assert.equal(bytes.readUInt16BE(bytes.indexOf('MQTT') + 6), seconds)
+    await bus.close()
+    await started.catch(() => undefined)
+  })
+
 test(
   'without a take-over what was on the way arrives: so the test before can fail',
   options,
