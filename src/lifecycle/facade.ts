@@ -51,8 +51,10 @@ export async function lookingAgain<T>(
   try {
     return await ask()
   } catch (error) {
-    if (!(error instanceof Problem) || !saidOfNames.has(error.code)) throw error
-    await lifecycle.catchUp?.()
+    const isOfName = error instanceof Problem && saidOfNames.has(error.code)
+    // Of a host by itself all was known: asked again, it would come behind what was asked after it.
+    if (!isOfName || lifecycle.catchUp === undefined) throw error
+    await lifecycle.catchUp()
     if (lifecycle.lastSeq === lastSeq) throw error
     return ask()
   }
