@@ -63,3 +63,30 @@ test(
     )
   },
 )
+
+test('Where a broker does not say to which subscription a message belongs, it comes to those to whose filter it does', () => {
+  const nothing = () => undefined
+  const quarantine = createQuarantine({
+    clock: systemClock,
+    ownerOf: nothing,
+    held: nothing,
+    released: nothing,
+  })
+  const subscriptions = createGroupedSubscriptions(createInbox(silentLogger), quarantine, nothing)
+  const heard: string[] = []
+  const filters = ['#', '+/b', 'a/#', 'a/b', '$SYS/#', '$SYS/+', '$share/workers/a/+', '$share/workers/#']
+  for (const filter of filters) subscriptions.add(filter, () => void heard.push(filter), { immediate: true })
+  const arrivals = (topic: string): string[] => {
+    heard.length = 0
+    const payload = Buffer.from('x')
+    subscriptions.deliver(topic, payload, {
+      ...{ cmd: 'publish', topic, payload, qos: 0, dup: false, retain: false },
+    })
+    return heard.sort()
+  }
+  assert.deepEqual(arrivals('a/b'), [...['#', '$share/workers/#', '$share/workers/a/+', '+/b', 'a/#', 'a/b']])
+  assert.deepEqual(arrivals('a'), ['#', '$share/workers/#', 'a/#'])
+  // A wildcard in front does not mean what begins with a dollar.
+  assert.deepEqual(arrivals('$SYS/b'), ['$SYS/#', '$SYS/+'])
+  assert.deepEqual(arrivals('other'), ['#', '$share/workers/#'])
+})
