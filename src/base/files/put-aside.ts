@@ -5,6 +5,8 @@ import type { FileSystem } from './file-system.ts'
 
 /** What is damaged is kept under its name with this and the time behind it. */
 const mark = '.damaged-'
+/** In milliseconds, for copies that a host makes by itself: those of `lupine repair` have a date, and stay. */
+const ownTime = /^\d+$/
 
 /**
  * Copies of one file that stay: the oldest, which may have what is in no other, and the newest, the last one with them. A bad disk
@@ -40,8 +42,8 @@ export async function removeOldCopies(
 ): Promise<void> {
   try {
     const copies = (await files.readdir(directory)).flatMap((name) => {
-      const [original = '', time] = name.split(mark)
-      return time !== undefined && time !== latest && isOf(original) ? [{ name, time }] : []
+      const [original = '', time = ''] = name.split(mark)
+      return ownTime.test(time) && time !== latest && isOf(original) ? [{ name, time }] : []
     })
     const times = [...new Set(copies.map(({ time }) => time))].sort()
     const tooMany = times.slice(oldestKept, Math.max(oldestKept, times.length - newestKept + 1))

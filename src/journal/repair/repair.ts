@@ -74,8 +74,8 @@ export async function putJournalAside(
 ): Promise<string[]> {
   const { files } = parts
   await removeCheckpoint(files, directory)
-  const copies = await putAside(files, directory, join(directory, journalFileName), suffixAt(now))
-  await removeOldCopies(directory, timeText(now), isSegment, parts)
+  const copies = await putAside(files, directory, join(directory, journalFileName), damagedName('', now))
+  await removeOldCopies(directory, String(now), isSegment, parts)
   return copies
 }
 
@@ -87,9 +87,8 @@ export async function beginAnew(files: FileSystem, directory: string, spare: Hos
   await removeCheckpoint(files, directory)
 }
 
-const timeText = (now: number): string => new Date(now).toISOString().replaceAll(':', '-')
-
-const suffixAt = (now: number): string => damagedName('', timeText(now))
+/** Of copies that stay until somebody deletes them. */
+const suffixAt = (now: number): string => damagedName('', new Date(now).toISOString().replaceAll(':', '-'))
 
 function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {
   const content = `${JSON.stringify(snapshot, null, 2)}\n`

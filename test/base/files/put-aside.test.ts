@@ -12,7 +12,7 @@ test('copies of one file go when they are too many, those in the middle, and the
   const logger = createRecordingLogger()
   for (const time of [11, 12, 13, 14]) await writeFile(join(directory, `a.damaged-${time}`), '')
   // Of other files, or by other means.
-  for (const name of ['ab.damaged-12', 'b.damaged-12', 'a.12', 'a'])
+  for (const name of ['ab.damaged-12', 'b.damaged-12', 'a.12', 'a', 'a.damaged-2026-01-02T03-04-05.678Z'])
     await writeFile(join(directory, name), '')
   await mkdir(join(directory, 'a.damaged-15'))
   await writeFile(join(directory, 'a.damaged-15', 'inside'), '')
@@ -20,7 +20,7 @@ test('copies of one file go when they are too many, those in the middle, and the
   assert.equal(kept, join(directory, 'a.damaged-20'))
   assert.deepEqual((await readdir(directory)).sort(), [
     ...['a.12', 'a.damaged-11', 'a.damaged-14', 'a.damaged-15', 'a.damaged-20'],
-    ...['ab.damaged-12', 'b.damaged-12'],
+    ...['a.damaged-2026-01-02T03-04-05.678Z', 'ab.damaged-12', 'b.damaged-12'],
   ])
   assert.deepEqual(
     logger.lines.map(({ level, fields }) => [level, fields?.removed]),

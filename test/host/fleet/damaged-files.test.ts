@@ -67,21 +67,25 @@ for (const [title, content] of [
   })
 }
 
-test('of copies of the journal that were damaged again and again the oldest and the three newest are kept', async (t) => {
+test('of copies of the journal that were damaged again and again the oldest and the three newest are kept, and those of a repair', async (t) => {
   const { stage, directory, damageJournal } = await stageWithHostOff(t)
   const damaged = (time: string): string => `${journalFileName}.damaged-${time}`
-  const times = ['2025-01-01', '2025-02-01', '2025-03-01', '2025-04-01', '2025-05-01']
-  for (const time of times) await writeFile(join(directory, damaged(time)), '')
+  for (const time of ['1', '2', '3', '4', '5']) await writeFile(join(directory, damaged(time)), '')
+  // From before it joined the fleet.
+  const repaired = ['2025-01-01', '2025-02-01', '2025-03-01'].map((day) => damaged(`${day}T00-00-00.000Z`))
+  for (const name of repaired) await writeFile(join(directory, name), '')
   await damageJournal()
   const logger = createRecordingLogger()
   await stage.start('b', { logger })
   const kept = (await readdir(directory)).filter((name) => name.includes('.damaged-')).sort()
-  assert.deepEqual(kept.slice(0, -1), ['2025-01-01', '2025-04-01', '2025-05-01'].map(damaged))
-  assert.equal(kept.length, 4)
+  assert.deepEqual(
+    kept.map((name) => name.replace(/\d{13}$/, 'now')),
+    [damaged('1'), damaged('now'), ...repaired, damaged('4'), damaged('5')],
+  )
   const removed = logger.lines.find(({ message }) => message.startsWith('Removed damaged copies'))
   assert.deepEqual(
     removed?.fields?.removed,
-    ['2025-02-01', '2025-03-01'].map((time) => join(directory, damaged(time))),
+    ['2', '3'].map((time) => join(directory, damaged(time))),
   )
 })
 
