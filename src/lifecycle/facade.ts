@@ -47,13 +47,13 @@ export async function lookingAgain<T>(
   lifecycle: Pick<LifecycleFacade, 'catchUp' | 'lastSeq'>,
   ask: () => T | Promise<T>,
 ): Promise<T> {
+  // What is written down meanwhile is this host's own.
+  if (lifecycle.catchUp === undefined) return ask()
   const { lastSeq } = lifecycle
   try {
     return await ask()
   } catch (error) {
-    const isOfName = error instanceof Problem && saidOfNames.has(error.code)
-    // Of a host by itself all was known: asked again, it would come behind what was asked after it.
-    if (!isOfName || lifecycle.catchUp === undefined) throw error
+    if (!(error instanceof Problem) || !saidOfNames.has(error.code)) throw error
     await lifecycle.catchUp()
     if (lifecycle.lastSeq === lastSeq) throw error
     return ask()
