@@ -5,7 +5,10 @@ import type { FileSystem } from './file-system.ts'
 
 /** What is damaged is kept under its name with this and the time behind it. */
 const mark = '.damaged-'
-/** In milliseconds, for copies that a host makes by itself: those of `lupine repair` have a date, and stay. */
+/**
+ * The time of what a host has put aside by itself: milliseconds since the Unix epoch. What `lupine repair` has left says it in another
+ * form and may be the only one of its kind; other names are somebody's own.
+ */
 const ownTime = /^\d+$/
 
 /**
@@ -42,10 +45,12 @@ export async function removeOldCopies(
 ): Promise<void> {
   try {
     const copies = (await files.readdir(directory)).flatMap((name) => {
-      const [original = '', time = ''] = name.split(mark)
-      return ownTime.test(time) && time !== latest && isOf(original) ? [{ name, time }] : []
+      const place = name.lastIndexOf(mark)
+      const time = name.slice(place + mark.length)
+      const isOwn = place > 0 && ownTime.test(time) && isOf(name.slice(0, place))
+      return isOwn && time !== latest ? [{ name, time }] : []
     })
-    const times = [...new Set(copies.map(({ time }) => time))].sort()
+    const times = [...new Set(copies.map(({ time }) => time))].sort((a, b) => Number(a) - Number(b))
     const tooMany = times.slice(oldestKept, Math.max(oldestKept, times.length - newestKept + 1))
     const removed = copies
       .filter(({ time }) => tooMany.includes(time))

@@ -87,7 +87,7 @@ export async function beginAnew(files: FileSystem, directory: string, spare: Hos
   await removeCheckpoint(files, directory)
 }
 
-/** Of copies that stay until somebody deletes them. */
+/** Not as a host names what it puts aside by itself: this one is never removed. */
 const suffixAt = (now: number): string => damagedName('', new Date(now).toISOString().replaceAll(':', '-'))
 
 function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {

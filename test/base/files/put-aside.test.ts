@@ -40,6 +40,19 @@ test('the copy of now stays, also where the clock was set back since', async (t)
   )
 })
 
+test('only what a host has put aside by itself is removed, the oldest and the newest by number', async (t) => {
+  const directory = await temporaryDirectory(t)
+  const logger = createRecordingLogger()
+  // The first one by a box that did not know the time yet.
+  const copies = [900, 1_100, 1_200, 1_300].map((time) => `a.damaged-${time}`)
+  const others = ['a.damaged-1100.gz', 'a.damaged-mine', 'a.damaged-2025-02-01T10-00-00.000Z', 'a.damaged-']
+  const ofAnother = ['a.damaged-10.damaged-11', 'a.damaged-10.damaged-12', 'a.damaged-10.damaged-13']
+  for (const name of ['a', ...copies, ...others, ...ofAnother]) await writeFile(join(directory, name), '')
+  await putAside(join(directory, 'a'), 2_000, { files: systemFileSystem, logger })
+  const kept = [900, 1_200, 1_300, 2_000].map((time) => `a.damaged-${time}`)
+  assert.deepEqual((await readdir(directory)).sort(), [...kept, ...others, ...ofAnother].sort())
+})
+
 test('copies that cannot be removed are told of, and the file is put aside all the same', async (t) => {
   const directory = await temporaryDirectory(t)
   const logger = createRecordingLogger()
