@@ -2,7 +2,7 @@ import type { Clock } from '../../../base/time/clock.ts'
 import { pause, waitAtMost } from '../../../base/time/wait.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 
-/** Milliseconds that the store gets to say how far it is, and its events to come. */
+/** Milliseconds that whoever asks waits for the store to say how far it is, and for its events to come. */
 const patience = 2_000
 /** Milliseconds from one answer of the store to the next question. */
 const rest = 20
@@ -35,6 +35,6 @@ export function createCatchUp(parts: {
 
   return async () => {
     // Nobody here knows any more then.
-    if (maySpeak()) await (next ??= ask())
+    if (maySpeak()) await waitAtMost(clock, patience, (next ??= ask()))
   }
 }

@@ -38,11 +38,19 @@ test('however many ask for what nobody has, the store gets one question at a tim
   assert.equal(questions.length, 2)
 })
 
-test('a store that does not answer keeps nobody for longer than two seconds', async () => {
+test('a store that does not answer keeps nobody for longer than two seconds, also who comes while another one waits', async () => {
   const { clock, questions, catchUp } = stage()
   const asked = catchUp()
   await turn()
   assert.equal(questions.length, 1)
-  clock.advance(2_000)
+  clock.advance(100)
+  const later = { isDone: false }
+  void catchUp().then(() => (later.isDone = true))
+  await turn()
+  clock.advance(1_900)
   await asked
+  await turn()
+  clock.advance(100)
+  await turn()
+  assert.ok(later.isDone)
 })
