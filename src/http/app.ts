@@ -113,8 +113,9 @@ export function createApp({
 
   function act(route: Route, context: Context, request: PreparedRequest): Promise<Answer | undefined> {
     const key = context.headers['idempotency-key']
-    const run = (requestKey?: string): Promise<Answer | undefined> =>
-      lookingAgain(lifecycle, () => request.run(requestKey))
+    // Whoever has no token does not have the store asked, and is told of no names.
+    const run = async (requestKey?: string): Promise<Answer | undefined> =>
+      route.open === true ? request.run(requestKey) : lookingAgain(lifecycle, () => request.run(requestKey))
     if (key === undefined || !takesKey(route)) return run()
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {

@@ -8,6 +8,8 @@ export interface LateNews {
   readonly url: string
   /** From now on news waits for that question. */
   hold(): void
+  /** Whether nobody has asked it since. */
+  readonly isHolding: boolean
 }
 
 const news = '$JS.ACK.LUPINE_test_JOURNAL.'
@@ -39,6 +41,9 @@ export async function startLateNews(t: TestContext, target: string): Promise<Lat
     url: `nats://127.0.0.1:${ownPort}`,
     hold() {
       isHolding = true
+    },
+    get isHolding() {
+      return isHolding
     },
   }
 }

@@ -44,6 +44,15 @@ test('a plugin that one host has installed is there at another one at once, for 
   assert.deepEqual([switched.status, switched.body.enabled], [200, true], switched.body.detail)
 })
 
+test('whoever asks without a token for a page that is not there does not have the store asked', async (t) => {
+  const { late, behind } = await stageWithLateNews(t)
+  late.hold()
+  assert.equal((await behind.request('GET', '/assets/none.js')).status, 404)
+  assert.ok(late.isHolding)
+  assert.equal((await behind.request('GET', '/api/plugins/none')).status, 404)
+  assert.ok(!late.isHolding)
+})
+
 test('a plugin that one host has uninstalled can be installed at another one at once', async (t) => {
   const { late, first, behind } = await stageWithLateNews(t)
   await first.request('POST', '/api/plugins/install', { body: { fullId: id } })
