@@ -11,6 +11,7 @@ import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.
 import type { Follower, Following, Pace, StoredMessage } from '../store/store-stream.ts'
 import { createStreamReader } from '../store/stream-reader.ts'
 import type { JournalStream } from './journal-stream.ts'
+import { createOwnEnd } from './own-end.ts'
 import { decodeMessage } from './stream-message.ts'
 
 /**
@@ -25,6 +26,8 @@ export interface Copy {
   reach(seq: number, end: number): Promise<void>
   /** What the last message says of a first journal that is being brought: as in `StreamMessage`. */
   readonly firstJournalEnd: number
+  /** Throws where the stream may have lost its end since it was looked at; that is done again then. */
+  requireOwnEnd(): void
   /** Looks out for an event. */
   expect(id: string): { event(): JournalEvent | undefined; forget(): void }
   /** The journal cannot be followed any further. Answers the error, for throwing. */
@@ -95,20 +98,12 @@ export function createCopy(settings: CopySettings): Copy {
     failed: (error) => void fail(error),
   })
 
-  /** Why the stream is not followed: it is not the one that the fold is of. */
-  let lostEnd: Error | undefined
+  const ownEnd = createOwnEnd(stream, settings.requireOwnEnd)
 
   givenUp?.addEventListener('abort', tellAll)
 
-  /** Its servers may have lost its end since, and others have written another one: what comes then is no more of this fold. */
   async function follow(pace: Pace, follower: Follower): Promise<Following> {
-    try {
-      await settings.requireOwnEnd()
-      lostEnd = undefined
-    } catch (error) {
-      if (error instanceof StoreRefusedError) lostEnd = error
-      throw error
-    }
+    await ownEnd.look()
     return stream.follow(parts.state().seq, pace, follower)
   }
 
@@ -266,7 +261,7 @@ export function createCopy(settings: CopySettings): Copy {
       }
     },
     async position(subject, end) {
-      const problem = failure ?? lostEnd ?? diskProblem
+      const problem = failure ?? ownEnd.lost ?? diskProblem
       if (problem !== undefined) throw problem
       const known = positions.get(subject)
       if (known !== undefined) return known
@@ -277,6 +272,12 @@ export function createCopy(settings: CopySettings): Copy {
       // A later one may have come meanwhile.
       if (!positions.has(subject)) positions.set(subject, position)
       return positions.get(subject) ?? position
+    },
+    requireOwnEnd() {
+      const problem = ownEnd.problem()
+      if (problem === undefined) return
+      reader.followAnew()
+      throw problem
     },
     expect(id) {
       expected.set(id, undefined)

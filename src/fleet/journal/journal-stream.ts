@@ -9,6 +9,8 @@ export interface JournalStream extends Pick<
   StoreStream,
   'name' | 'room' | 'publish' | 'isReplaced' | 'get' | 'end' | 'follow'
 > {
+  /** Names the connection to the store: another one each time that it was lost. */
+  session(): string
   /** Copies that the store keeps of each message. */
   readonly replicas: number
   /** Numbers of the first message that is there, and of the last there was; 1 and 0 when there was none. */
@@ -52,5 +54,9 @@ export async function openJournalStream(
   }
 
   const { config, state } = stream.info
-  return { ...stream, replicas: config.num_replicas, first: state.first_seq, last: state.last_seq }
+  return {
+    ...stream,
+    session: () => `${connection.info?.server_id} ${connection.info?.client_id}`,
+    ...{ replicas: config.num_replicas, first: state.first_seq, last: state.last_seq },
+  }
 }

@@ -133,6 +133,7 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     try {
       for (const end = until(); ;) {
         try {
+          copy.requireOwnEnd()
           const published = await stream.publish(subject, data, { id: event.id, expected })
           if (!('refusedAfter' in published) || published.refusedAfter >= expected) gracePeriod.reset()
           if ('seq' in published) await copy.reach(published.seq, end)

@@ -7,6 +7,7 @@ import { systemClock } from '../../../src/base/time/clock.ts'
 import { journalStreamName } from '../../../src/fleet/journal/subjects.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { configured, id, installation, other } from '../../helpers/any-fact.ts'
+import type { Fact } from '../../../src/schema/journal/journal-event.ts'
 import { everythingOf } from '../../helpers/journal-stage.ts'
 import { connectTo, startNatsServer } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -19,7 +20,7 @@ const lost =
   /does not have event 4 as this host has seen it: .* put back from an older backup\. .* move .* away, but keep it/
 
 /** A host that has seen an event more than the store has by now. */
-async function stageWithLostEnd(context: TestContext) {
+async function stageWithLostEnd(context: TestContext, before: readonly Fact[] = []) {
   const folder = await temporaryDirectory(context)
   const server = await startNatsServer(folder)
   context.after(() => server.stop())
@@ -30,7 +31,7 @@ async function stageWithLostEnd(context: TestContext) {
     ...{ fleet: 'home', logger, failed: ({ message }: Error) => void failures.push(message) },
     clock: { ...systemClock, monotonic: () => systemClock.monotonic() + ahead },
   })
-  await journal.append([...installation(id), configured(id, { a: 1 })], 'http')
+  await journal.append([...installation(id), configured(id, { a: 1 }), ...before], 'http')
   const [store, backup] = [join(folder, 'nats-server', 'store'), join(folder, 'backup')]
   await server.stop('SIGTERM')
   await cp(store, backup, { recursive: true })
@@ -38,7 +39,7 @@ async function stageWithLostEnd(context: TestContext) {
   await until('an event more', () =>
     journal.append([configured(id, { a: 2 })], 'http').catch(() => undefined),
   )
-  assert.equal(journal.state.seq, 4)
+  assert.equal(journal.state.seq, 4 + before.length)
   await server.stop('SIGTERM')
   await rm(store, { recursive: true })
   await cp(backup, store, { recursive: true })
@@ -60,6 +61,17 @@ test('a host does not go on with what others have written since in the place of 
   assert.match(failures.join('\n'), lost)
   await assert.rejects(journal.append([configured(id, { a: 3 })], 'http'), lost)
   assert.deepEqual(everythingOf(journal), known)
+})
+
+test('what a host was writing down while the store was away is not put on top of less than it has seen', async (context) => {
+  const { server, journal } = await stageWithLostEnd(context, installation(other))
+  // Nothing is missing of this one.
+  const refused = assert.rejects(journal.append([configured(other, { b: 1 })], 'http'))
+  await server.start()
+  await refused
+  const manager = await jetstreamManager(await connectTo(context, server.url))
+  const { state } = await manager.streams.info(journalStreamName('home'))
+  assert.equal(state.last_seq, journal.state.seq - 1)
 })
 
 test('a host writes nothing on top of a store that lacks what it has seen, and ends when that does not come back', async (context) => {
