@@ -32,7 +32,8 @@ export const workerBootstrap = `{
   setup.waited = () => {
     try {
       const [, nanoseconds] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ')
-      waited = Number(nanoseconds) / 1e6
+      // Not a number: the system says something else there.
+      waited = Number(nanoseconds) / 1e6 || waited
     } catch {
       // The system does not say, or not now, as when too many files are open.
     }
