@@ -103,6 +103,10 @@ export function createCopy(settings: CopySettings): Copy {
   givenUp?.addEventListener('abort', tellAll)
 
   async function follow(pace: Pace, follower: Follower): Promise<Following> {
+    await draining
+    // What waits for the disk is handed out again, where the stream still has it.
+    inbox = []
+    bytesWaiting = 0
     await ownEnd.look()
     return stream.follow(parts.state().seq, pace, follower)
   }
@@ -169,6 +173,7 @@ export function createCopy(settings: CopySettings): Copy {
       }
       if (parts.rotationIsDue()) await parts.rotate()
     }
+    if (inbox.length === 0) diskProblem = undefined
   }
 
   /** What follows from each of the messages. Throws one sentence at one that cannot be taken in. */
@@ -273,12 +278,7 @@ export function createCopy(settings: CopySettings): Copy {
       if (!positions.has(subject)) positions.set(subject, position)
       return positions.get(subject) ?? position
     },
-    requireOwnEnd() {
-      const problem = ownEnd.problem()
-      if (problem === undefined) return
-      reader.followAnew()
-      throw problem
-    },
+    requireOwnEnd: () => ownEnd.require(reader.followAnew),
     expect(id) {
       expected.set(id, undefined)
       return { event: () => expected.get(id), forget: () => void expected.delete(id) }

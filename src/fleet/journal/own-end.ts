@@ -10,12 +10,12 @@ export interface OwnEnd {
   look(): Promise<void>
   /** Why the stream is not followed: it does not have it. */
   readonly lost: Error | undefined
-  /** Why nothing may be written: as `lost`, or nobody has looked over the connection there is now. */
-  problem(): Error | undefined
+  /** Throws where nothing may be written: as `lost`, or nobody has looked over the connection there is now; `again` has that done. */
+  require(again: () => void): void
 }
 
-/** `require`: rejects with a `StoreRefusedError` where the stream does not have it. */
-export function createOwnEnd(stream: Pick<JournalStream, 'session'>, require: () => Promise<void>): OwnEnd {
+/** `ask`: rejects with a `StoreRefusedError` where the stream does not have it. */
+export function createOwnEnd(stream: Pick<JournalStream, 'session'>, ask: () => Promise<void>): OwnEnd {
   let lost: Error | undefined
   let looked: string | undefined
 
@@ -23,7 +23,7 @@ export function createOwnEnd(stream: Pick<JournalStream, 'session'>, require: ()
     async look() {
       const session = stream.session()
       try {
-        await require()
+        await ask()
         lost = undefined
         looked = session
       } catch (error) {
@@ -34,9 +34,11 @@ export function createOwnEnd(stream: Pick<JournalStream, 'session'>, require: ()
     get lost() {
       return lost
     },
-    problem() {
-      if (lost !== undefined || looked === stream.session()) return lost
-      return new StoreUnreachableError(
+    require(again) {
+      if (lost !== undefined) throw lost
+      if (looked === stream.session()) return
+      again()
+      throw new StoreUnreachableError(
         "The fleet's store was away, and is looked at before anything is written.",
       )
     },

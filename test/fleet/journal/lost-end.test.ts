@@ -8,6 +8,7 @@ import { journalStreamName } from '../../../src/fleet/journal/subjects.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { configured, id, installation, other } from '../../helpers/any-fact.ts'
 import type { Fact } from '../../../src/schema/journal/journal-event.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { everythingOf } from '../../helpers/journal-stage.ts'
 import { connectTo, startNatsServer } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
@@ -93,3 +94,50 @@ test('a host writes nothing on top of a store that lacks what it has seen, and e
   })
   assert.match(failures.join('\n'), lost)
 })
+
+for (const writer of ['another host', 'the same host'])
+  test(`what waits for a full disk is not taken in when the store is put back without it, and ${writer} goes on`, async (context) => {
+    const folder = await temporaryDirectory(context)
+    const server = await startNatsServer(folder)
+    context.after(() => server.stop())
+    let isFull = false
+    const logger = createRecordingLogger()
+    const failures: string[] = []
+    const { journal } = await openJournal(context, [server.url], {
+      ...{ fleet: 'home', logger, failed: ({ message }: Error) => void failures.push(message) },
+      files: failingFileSystem((operation) => isFull && operation === 'write'),
+    })
+    const { journal: others } = await openJournal(context, [server.url], { fleet: 'home' })
+    const [store, backup] = [join(folder, 'nats-server', 'store'), join(folder, 'backup')]
+    await others.append([...installation(id), ...installation(other)], 'http')
+    await until('both to know', async () => journal.state.seq === 4)
+    await server.stop('SIGTERM')
+    await cp(store, backup, { recursive: true })
+    await server.start()
+    isFull = true
+    await until('an event more', () =>
+      others.append([configured(id, { a: 1 })], 'http').catch(() => undefined),
+    )
+    await until('the disk to refuse it', async () =>
+      logger.lines.some(({ message }) => message.includes('could not be written')),
+    )
+    await others.close()
+    await server.stop('SIGTERM')
+    await rm(store, { recursive: true })
+    await cp(backup, store, { recursive: true })
+    await server.start()
+    const { journal: later } = await openJournal(context, [server.url], { fleet: 'home' })
+    if (writer === 'another host') await later.append([configured(other, { b: 1 })], 'http')
+    const { consumers } = await jetstreamManager(await connectTo(context, server.url))
+    await until(
+      'the host to follow again, too',
+      async () => (await consumers.list(journalStreamName('home')).next()).length === 2,
+    )
+    isFull = false
+    if (writer === 'the same host')
+      await until('it to write', () =>
+        journal.append([configured(other, { b: 1 })], 'http').catch(() => undefined),
+      )
+    await until('both to know', async () => journal.state.seq === 5 && later.state.seq === 5)
+    assert.deepEqual([journal.eventId(5), failures], [later.eventId(5), []])
+  })
