@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createHeldThings } from '../../../src/sandbox/operations/held-things.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
+import type { LimitName } from '../../../src/schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../../src/schema/worker/operation.ts'
 
 const subscribe = (subscription: number): Operation => ({
@@ -40,4 +41,46 @@ test('a worker that does not keep to the limits has no more with the host than t
     { kind: 'removeValue', of: 'control', id: 'b' },
     { kind: 'removeValue', of: 'object', id: 'b' },
   ])
+})
+
+const handler = (number: number): Operation => ({
+  kind: 'setHttpHandler',
+  handler: number,
+  hook: { path: `h${number}`, auth: 'secret', methods: ['POST'] },
+})
+const exposure = { component: 'light', type: 'light', name: 'Lamp', features: [], writable: [] } as const
+const kinds: [limit: LimitName, make: (number: number) => Operation, back: (number: number) => Operation][] =
+  [
+    [
+      'eventSubscriptions',
+      (number) => ({ kind: 'subscribeEvent', name: `e${number}` }),
+      (number) => ({ kind: 'unsubscribeEvent', name: `e${number}` }),
+    ],
+    ['mqttSubscriptions', subscribe, (subscription) => ({ kind: 'unsubscribeTopic', subscription })],
+    ['httpHandlers', handler, (number) => ({ kind: 'removeHttpHandler', handler: number })],
+    [
+      'exposures',
+      (number) => ({
+        kind: 'setExposure',
+        id: `x${number}`,
+        exposure: { ...exposure, features: [], writable: [] },
+      }),
+      (number) => ({ kind: 'removeExposure', id: `x${number}` }),
+    ],
+  ]
+for (const [limit, make, back] of kinds) {
+  test(`of ${limit} a worker has no more than it may, what it takes back makes room, and the rest is taken back at its end`, () => {
+    const held = createHeldThings({ ...defaultLimits, [limit]: 2 })
+    assert.deepEqual(
+      [make(1), make(2), make(3), back(1), make(3), make(1)].map((operation) => held.note(operation)),
+      [true, true, false, true, true, false],
+    )
+    assert.deepEqual(held.release(), [back(2), back(3)])
+    assert.deepEqual([held.release(), held.note(make(1))], [[], true])
+  })
+}
+
+test('a worker that gives a second handler the number of the first is refused: nothing would remove the first one', () => {
+  const held = createHeldThings(defaultLimits)
+  assert.deepEqual([held.note(handler(1)), held.note(handler(1))], [true, false])
 })

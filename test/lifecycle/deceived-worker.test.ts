@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test, type TestContext } from 'node:test'
+import { Worker } from 'node:worker_threads'
+import { type LogFields, silentLogger } from '../../src/base/log/log.ts'
+import type { HostMessage } from '../../src/schema/worker/worker-protocol.ts'
+import { collect, connect } from '../bus/bus-fixture.ts'
+import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
+import { until } from '../helpers/until.ts'
+
+/**
+ * A worker keeps to limits and rights by itself. One that a plugin has taken over does not, and is like one that was told of
+ * others: what the host allows is counted and judged by the host.
+ */
+
+type Load = Extract<HostMessage, { kind: 'load' }>
+
+/** What workers are told at a load, from now on. */
+function deceiveWorkers(context: TestContext, change: (load: Load) => Load): void {
+  const { postMessage } = Worker.prototype
+  Worker.prototype.postMessage = function (
+    this: Worker,
+    ...[value, ...more]: Parameters<typeof postMessage>
+  ) {
+    const message = value as HostMessage
+    postMessage.call(this, message.kind === 'load' ? change(message) : message, ...more)
+  }
+  context.after(() => {
+    Worker.prototype.postMessage = postMessage
+  })
+}
+
+test('a worker that counts otherwise has no more with the host than its plugin may have', async (t) => {
+  const limits = Object.fromEntries(
+    [
+      ...['eventSubscriptions', 'mqttSubscriptions', 'httpHandlers', 'watchers', 'schedules'],
+      ...['objects', 'sensors', 'controls', 'exposures'],
+    ].map((name) => [name, 2]),
+  )
+  deceiveWorkers(t, (load) => ({
+    ...load,
+    limits: { ...load.limits, ...Object.fromEntries(Object.keys(limits).map((name) => [name, 1_000])) },
+  }))
+  const refused = new Set<unknown>()
+  const host = await startHostFor(t, {
+    plugins: [
+      {
+        id: 'greedy',
+        lua: `
+          local plugin = Plugin:new("greedy")
+          local function value() return 1 end
+          plugin:onInit(function()
+            for round = 1, 10 do
+              local name = "n" .. round
+              plugin:on(name, print)
+              plugin:mqttSubscribe(name, print)
+              plugin:httpHandler(name, print)
+              plugin:upsertObject(name, { value = 1 })
+              plugin:sensor(name, value):notify()
+              plugin:control(name, value, print)
+              expose({ get = value }, "sensor", { id = name, name = name })
+              print("watcher", select(2, pcall(function() plugin:onSensor("@a/b/" .. name, print) return "made" end)))
+              print("schedule", select(2, plugin:cron("0 0 1 1 *", print)) or "made")
+            end
+          end)
+        `,
+      },
+    ],
+    logger: {
+      ...silentLogger,
+      error: (_message: string, { operation }: LogFields = {}) => refused.add(operation),
+    },
+  })
+  await command(host, 'install', { fullId: '@fixtures/greedy' })
+  assert.equal((await host.request('PUT', '/api/plugins/greedy/limits', { body: { limits } })).status, 200)
+  await command(host, 'greedy/toggle')
+  assert.deepEqual([...refused].sort(), [
+    ...['control', 'object', 'sensor', 'setExposure', 'setHttpHandler', 'subscribeEvent', 'subscribeTopic'],
+  ])
+  const lines = await logMessages(host, 'greedy')
+  const said = (what: string): (string | undefined)[] =>
+    lines.filter((line) => line.startsWith(`${what}\t`)).map((line) => line.split(/[\t ]/).at(-1))
+  assert.deepEqual(said('watcher'), [...Array(2).fill('made'), ...Array(8).fill('watchers')])
+  assert.deepEqual(said('schedule'), [...Array(2).fill('made'), ...Array(8).fill('schedules')])
+  for (const what of ['objects', 'sensors', 'controls', 'exposures', 'hooks']) {
+    const { body } = await host.request('GET', `/api/plugins/greedy/${what}`)
+    assert.equal(Object.keys(body[what]).length, 2, what)
+  }
+})
+
+test('a worker that takes everything for allowed does nothing with the host that the manifest does not list', async (t) => {
+  deceiveWorkers(t, (load) => {
+    const { source } = load
+    return {
+      ...load,
+      source: { ...source, publicHooks: true, topics: { ...source.topics, permitted: undefined } },
+    }
+  })
+  const host = await startHostFor(t, {
+    plugins: [
+      {
+        id: 'sly',
+        manifest: { permissions: { mqtt: { publish: ['open'], subscribe: ['open'] } } },
+        lua: `
+          local plugin = Plugin:new("sly")
+          plugin:onInit(function()
+            plugin:mqttSubscribe("closed", print)
+            plugin:mqttSubscribe("+", print)
+            plugin:mqttSubscribe("open", function() print("open") end)
+            plugin:mqttPublish("closed", "x")
+            plugin:mqttPublish("open", "x", { retain = true })
+            plugin:httpHandler("public", print, { auth = "none" })
+            plugin:httpHandler("secret", print)
+          end)
+        `,
+      },
+    ],
+  })
+  const client = await connect(t, host.mqttUrl)
+  const received = collect(client)
+  await client.subscribeAsync(['open', 'closed'])
+  await command(host, 'install', { fullId: '@fixtures/sly' })
+  await command(host, 'sly/toggle')
+  await client.publishAsync('closed', 'y', { qos: 1 })
+  await client.publishAsync('open', 'y', { qos: 1 })
+  const lines = await until('what it hears', async () => {
+    const found = await logMessages(host, 'sly')
+    return found.filter((line) => line === 'open').length === 2 && found
+  })
+  assert.deepEqual(
+    lines.filter((line) => !line.startsWith('Refused: ')),
+    ['open', 'open'],
+  )
+  assert.deepEqual(
+    (await received.take(3)).map(({ topic, text }) => `${topic} ${text}`),
+    ['open x', 'closed y', 'open y'],
+  )
+  const { body } = await host.request('GET', '/api/plugins/sly/hooks')
+  assert.deepEqual(
+    body.hooks.map(({ path }: { path: string }) => path),
+    ['secret'],
+  )
+})
