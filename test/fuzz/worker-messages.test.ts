@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { EventEmitter, once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
 import mqtt from 'mqtt'
@@ -17,7 +19,9 @@ import {
   parseWorkerMessage,
   workerMessageMembers,
 } from '../../src/schema/worker/worker-protocol.ts'
+import { exposureBytesLimit } from '../../src/schema/worker/operation-size.ts'
 import { operationMembers, parseOperation } from '../../src/schema/worker/operation.ts'
+import { listen } from '../helpers/listen.ts'
 import { startTestHost, type TestHost } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 import { readEvents } from '../http/clients.ts'
@@ -366,6 +370,20 @@ test('a topic is not listened to any more after the unload, even if a worker use
   assert.deepEqual(mistakes, [])
 })
 
+test('a connection is not open any more after the unload, even if a worker used its number twice', async (context) => {
+  const { host, say } = await start(context)
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  const port = await listen(server)
+  context.after(() => server.close())
+  const connections = promisify(server.getConnections.bind(server))
+  const target = { kind: 'tcp', host: '127.0.0.1', port, timeout: 60_000 }
+  const open = { kind: 'openConnection', connection: 1, target }
+  say(ofOperations(open, open))
+  await once(server, 'connection')
+  assert.equal((await host.request('POST', '/api/plugins/hello/reload')).body.state, 'running')
+  await until('the end of all connections', async () => (await connections()) === 0)
+})
+
 test('a worker that counts wrongly gets no more room in the store than its plugin has, by the host’s own count', async (context) => {
   const { host, say } = await start(context)
   const store = (key: string, value: unknown): unknown => ({ kind: 'setKeyValue', key, entry: { value } })
@@ -393,6 +411,23 @@ test('a worker that counts wrongly gets no more room in the store than its plugi
     ['k0', 'k1', 'large', 'last'].map((name) => entries[name]?.value?.slice(0, 5)),
     ['small', undefined, undefined, 'yyyyy'],
   )
+})
+
+test('a worker that counts wrongly has no more told to Home Assistant than one message may have', async (context) => {
+  const { host, say } = await start(context)
+  const options = Array.from({ length: 100 }, (_, index) => `${index} ${'x'.repeat(200)}`)
+  const large = { ...exposure, component: 'select', type: 'select', options }
+  for (let sent = 0; sent < 100; sent += 1)
+    say(ofOperations({ kind: 'setExposure', id: `e${sent}`, exposure: large }))
+  say(
+    ofOperations({ kind: 'removeExposure', id: 'e0' }, { kind: 'setExposure', id: 'last', exposure: large }),
+  )
+  const { exposures } = await until('the last exposure', async () => {
+    const { body } = await host.request('GET', '/api/plugins/hello/exposures')
+    return body.exposures.some(({ id }: { id: string }) => id === 'last') && body
+  })
+  const most = exposureBytesLimit / options.join('').length
+  assert.ok(exposures.length > most / 2 && exposures.length < most, `${exposures.length} of ${most}`)
 })
 
 test('a worker that sends its requests all at once has as many under way as its plugin may, others wait', async (context) => {

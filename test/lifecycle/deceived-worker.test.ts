@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
+import { createServer, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
+import { promisify } from 'node:util'
 import { Worker } from 'node:worker_threads'
 import { type LogFields, silentLogger } from '../../src/base/log/log.ts'
 import type { HostMessage } from '../../src/schema/worker/worker-protocol.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
+import { listen } from '../helpers/listen.ts'
 import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
@@ -28,6 +31,8 @@ function deceiveWorkers(context: TestContext, change: (load: Load) => Load): voi
     Worker.prototype.postMessage = postMessage
   })
 }
+
+const connectionsOf = (server: Server): Promise<number> => promisify(server.getConnections.bind(server))()
 
 test('a worker that counts otherwise has no more with the host than its plugin may have', async (t) => {
   const limits = Object.fromEntries(
@@ -85,6 +90,43 @@ test('a worker that counts otherwise has no more with the host than its plugin m
     const { body } = await host.request('GET', `/api/plugins/greedy/${what}`)
     assert.equal(Object.keys(body[what]).length, 2, what)
   }
+})
+
+test('a worker that counts its connections otherwise has twice as many as its plugin may have, as some may be ending, and one', async (t) => {
+  deceiveWorkers(t, (load) => ({ ...load, limits: { ...load.limits, sockets: 1_000 } }))
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  const port = await listen(server)
+  t.after(() => server.close())
+  const host = await startHostFor(t, {
+    plugins: [
+      {
+        id: 'caller',
+        lua: `
+          local plugin = Plugin:new("caller")
+          local connected, refused = 0, 0
+          local function tell()
+            if connected + refused == 20 then print(connected .. " connected, " .. refused .. " refused") end
+          end
+          plugin:onInit(function()
+            for _ = 1, 20 do
+              local socket = plugin:tcpConnect("127.0.0.1", ${port})
+              socket:onConnect(function() connected = connected + 1 tell() end)
+              socket:onClose(function(err)
+                if err:find("too many connections") then refused = refused + 1 tell() end
+              end)
+            end
+          end)
+        `,
+      },
+    ],
+  })
+  await command(host, 'install', { fullId: '@fixtures/caller' })
+  await host.request('PUT', '/api/plugins/caller/limits', { body: { limits: { sockets: 2 } } })
+  await command(host, 'caller/toggle')
+  const told = await until('what became of them', async () => (await logMessages(host, 'caller'))[0])
+  assert.equal(told, '5 connected, 15 refused')
+  await command(host, 'caller/toggle', { enabled: false })
+  await until('the end of all connections', () => connectionsOf(server).then((count) => count === 0))
 })
 
 test('a worker that takes everything for allowed does nothing with the host that the manifest does not list', async (t) => {

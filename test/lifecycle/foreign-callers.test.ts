@@ -59,6 +59,22 @@ const foreignCaller = (id: string, permissions?: object) => ({
 })
 
 const guest = { plugins: ['@fixtures/owner'] }
+
+/** Has `owner` send something to a machine, and tell of another plugin's values. */
+const listener = {
+  id: 'listener',
+  manifest: { permissions: guest },
+  lua: `
+    local plugin = Plugin:new("listener")
+    plugin:onInit(function()
+      local owner = Plugin.get("owner")
+      print(owner:udpSocket():send("127.0.0.1", 9, "x"))
+      print(pcall(owner.onSensor, owner, "@fixtures/vault/gold", print))
+      print(pcall(owner.onObject, owner, "plugins.fixtures.vault.gold", print))
+      owner:onObject("plugins.fixtures.**", function(_, _, path) print("heard", path) end)
+    end)
+  `,
+}
 const friend = {
   hosts: ['127.0.0.1'],
   mqtt: { publish: ['lamp/#', 'door/#'], subscribe: ['lamp/#'] },
@@ -69,8 +85,9 @@ before(async () => {
   web = await startWebServer((_seen, response) => response.end('web'))
   host = await startTestHost({
     plugins: [
-      owner([`127.0.0.1:${web.port}`]),
+      owner([`127.0.0.1:${web.port}`, '127.0.0.1:9']),
       vault,
+      listener,
       foreignCaller('guest', guest),
       foreignCaller('friend', friend),
       foreignCaller('undeclared'),
@@ -131,6 +148,26 @@ test('what a plugin may not do itself it may not do through another one, and is 
   )
   const { resources } = (await host.request('GET', '/api/plugins/owner')).body
   assert.equal(resources.mqttSubscriptions, 0)
+})
+
+test('nothing is sent and no value told through another one for a plugin that may not', async () => {
+  await enable('listener')
+  const refused = (deed: string, value: string, place: string): string =>
+    `the manifest of @fixtures/listener does not allow it to ${deed} "${value}"; add "${value}" to permissions.${place}`
+  const isRefused = `false\t@fixtures/owner: ${refused('use', '@fixtures/vault', 'plugins')}`
+  const lines = await until('the values that it hears of', async () => {
+    const found = await logMessages(host, 'listener')
+    return found.some((line) => line.startsWith('heard')) && found
+  })
+  assert.deepEqual(
+    lines.map((line) => line.replace(/init\.lua:\d+: /, '')),
+    [
+      `false\t${refused('connect to', '127.0.0.1', 'hosts')}`,
+      isRefused,
+      isRefused,
+      'heard\tplugins.fixtures.owner.thing',
+    ],
+  )
 })
 
 for (const id of ['friend', 'undeclared']) {

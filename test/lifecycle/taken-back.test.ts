@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
+import { promisify } from 'node:util'
 import { silentLogger } from '../../src/base/log/log.ts'
+import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
 import { startStrictBroker } from '../bus/strict-broker.ts'
-import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
+import { listen } from '../helpers/listen.ts'
+import { command, logMessages, nextFact, startHostFor } from '../helpers/test-host.ts'
 import { until } from '../helpers/until.ts'
 
 /** Each makes one thing of its kind, and answers what takes it back; of each kind it may have two. */
@@ -99,4 +104,58 @@ test('what a plugin takes back is gone for everybody, and makes room for as much
     return broker.unsubscribed.has('tidy/last') && exposures.length === 1 && exposures[0] === 'kept'
   })
   assert.ok(!broker.unsubscribed.has('tidy/kept'))
+})
+
+/** Has as much of each kind as it may, and hangs when it is told to. */
+const hanging = (port: number) => ({
+  id: 'hanging',
+  lua: `
+    local plugin = Plugin:new("hanging")
+    plugin:onInit(function()
+      for _, name in ipairs{ "a", "b" } do
+        plugin:on(name, print)
+        plugin:mqttSubscribe("hanging/" .. name, print)
+        plugin:httpHandler(name, print)
+        plugin:onSensor("@fixtures/other/" .. name, print)
+        assert(plugin:cron("0 0 1 1 *", print))
+        plugin:upsertObject(name, { value = 1 })
+      end
+      plugin:tcpConnect("127.0.0.1", ${port})
+    end)
+    plugin:control("hang", print, function()
+      plugin:setTimeout(1, function() while true do end end)
+    end)
+  `,
+})
+
+test('what a plugin had that was ended by force is gone, and it has as much again when it is loaded anew', async (t) => {
+  const server = createServer((socket) => socket.on('error', () => undefined))
+  const port = await listen(server)
+  t.after(() => server.close())
+  const broker = await startStrictBroker(t, () => true)
+  const host = await startHostFor(t, {
+    plugins: [hanging(port)],
+    settings: { mqttUrl: broker.url, isolation: 'dedicated' },
+    restartPolicy: { ...defaultRestartPolicy, budget: 1 },
+    limits: { callbackTime: 60_000, heartbeatInterval: 50, unresponsiveAfter: 500 },
+  })
+  await command(host, 'install', { fullId: '@fixtures/hanging' })
+  const limits = { eventSubscriptions: 2, mqttSubscriptions: 2, httpHandlers: 2, watchers: 2, schedules: 2 }
+  await host.request('PUT', '/api/plugins/hanging/limits', { body: { limits } })
+  const connected = once(server, 'connection')
+  await command(host, 'hanging/toggle')
+  await connected
+  const ended = nextFact(host, 'PluginCrashed')
+  await host.request('PUT', '/api/plugins/hanging/controls/hang', { body: { value: 1 } })
+  await ended
+  const view = async (what: string): Promise<any> =>
+    (await host.request('GET', `/api/plugins/hanging/${what}`)).body[what]
+  assert.deepEqual([await view('objects'), await view('hooks')], [{}, []])
+  const connections = promisify(server.getConnections.bind(server))
+  await until('the end of its connection', async () => (await connections()) === 0)
+  await until('the end of its subscriptions', () =>
+    Promise.resolve(['a', 'b'].every((name) => broker.unsubscribed.has(`hanging/${name}`))),
+  )
+  const again = await command(host, 'hanging/reload')
+  assert.deepEqual([again.state, again.error], ['running', null])
 })
