@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { appendFile, readFile, stat, writeFile } from 'node:fs/promises'
+import { appendFile, cp, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import fc from 'fast-check'
@@ -156,13 +156,19 @@ test('bytes that a failed write left are cut off before the next append, even wh
   const journal = await openTestJournal(directory, { files })
   await journal.append(installation(id), 'http')
   full = true
-  await assert.rejects(journal.append([configured(id, { a: 1 })], 'http'), { code: 'storage_full' })
+  // Half of them is more than what comes next, and whole lines are among it.
+  const refused = Array.from({ length: 10 }, (_, index) => configured(id, { a: index }))
+  await assert.rejects(journal.append(refused, 'http'), { code: 'storage_full' })
   full = false
   await journal.append([configured(id, { b: 2 })], 'http')
-  await journal.close()
-  const again = await openTestJournal(directory)
+  context.after(() => journal.close())
+  // As it is for the next start should the host be killed now: its end cuts off what is left, too.
+  const killed = await temporaryDirectory(context)
+  await cp(directory, killed, { recursive: true })
+  const again = await openTestJournal(killed)
   context.after(() => again.close())
   assert.deepEqual(again.state.plugins.get(id)?.context.config, { b: 2 })
+  assert.equal(again.state.seq, installation(id).length + 1)
 })
 
 test('an incomplete last line is cut off with a warning', async (context) => {
