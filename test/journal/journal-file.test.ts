@@ -3,7 +3,9 @@ import { cp, mkdir, readdir, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
-import { id, installation, other } from '../helpers/any-fact.ts'
+import { configured, id, installation, other } from '../helpers/any-fact.ts'
+import { createDiskAccount, isTemporary } from '../helpers/disk-account.ts'
+import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { assertKept, openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
 
@@ -56,4 +58,30 @@ test('a journal that was made, and of which nothing could be asked, is made agai
   failing = false
   await journal.append(installation(id), 'http')
   assert.equal(journal.state.seq, installation(id).length)
+})
+
+test('what is acknowledged stands under a name that is on disk, whichever way the file got it', async (context) => {
+  const directory = await temporaryDirectory(context)
+  let full = false
+  // A segment has ended then, and no next one can be begun.
+  const system = failingFileSystem((operation, path) => full && operation === 'open' && isTemporary(path))
+  const { files, unsynced } = createDiskAccount(system)
+  const journal = await openTestJournal(directory, { files, segmentBytes: 500 })
+  context.after(() => journal.close())
+  const append = async (count: number): Promise<void> => {
+    for (let index = 0; index < count; index += 1) {
+      await journal.append([configured(id, { index })], 'http')
+      assert.deepEqual(
+        unsynced().filter((path) => !isTemporary(path)),
+        [],
+      )
+    }
+  }
+  await journal.append(installation(id), 'http')
+  assert.deepEqual(unsynced(), [])
+  await append(5)
+  full = true
+  await append(5)
+  full = false
+  await append(5)
 })
