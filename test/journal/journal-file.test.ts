@@ -85,3 +85,26 @@ test('what is acknowledged stands under a name that is on disk, whichever way th
   full = false
   await append(5)
 })
+
+test('a write of which the system takes a part is gone on with, and one of which it takes nothing is refused', async (context) => {
+  const directory = await temporaryDirectory(context)
+  const system = failingFileSystem(() => false, { shortWrites: true })
+  let nothing = false
+  const open: FileSystem['open'] = async (...given) => {
+    const handle = await system.open(...given)
+    return new Proxy(handle, {
+      get(target, member) {
+        const value: unknown = Reflect.get(target, member)
+        if (member === 'write' && nothing) return () => Promise.resolve({ bytesWritten: 0 })
+        return typeof value === 'function' ? value.bind(target) : value
+      },
+    })
+  }
+  const journal = await openTestJournal(directory, { files: { ...system, open } })
+  await journal.append(installation(id), 'http')
+  nothing = true
+  await assert.rejects(journal.append(installation(other), 'http'), { code: 'storage_full' })
+  nothing = false
+  await journal.append(installation(other), 'http')
+  await assertKept(context, journal, directory)
+})
