@@ -83,6 +83,7 @@ before(async () => {
       probe('free', {}),
       probe('closed', { permissions: {} }),
       probe('secret', { configSchema: [{ key: 'pin', type: 'string', secret: true }], permissions: {} }),
+      probe('wide', { permissions: { mqtt: { subscribe: ['#'] } } }),
       probe('listed', {
         configSchema,
         permissions: {
@@ -93,7 +94,7 @@ before(async () => {
       }),
     ],
   })
-  for (const id of ['free', 'closed', 'secret', 'listed']) {
+  for (const id of ['free', 'closed', 'secret', 'wide', 'listed']) {
     const installed = await host.request('POST', '/api/plugins/install', {
       body: { fullId: `@fixtures/${id}` },
     })
@@ -150,6 +151,22 @@ test('a Modbus connection goes to listed hosts', async () => {
   assert.equal(await outcome('free', `modbus ${meter.port}`), '7')
 })
 
+test('a wildcard in front of the root is for what is outside of it: of others below it a plugin hears nothing', async (context) => {
+  const client = await connect(context, host.mqttUrl)
+  assert.equal(await attempt('wide', 'subscribe #'), 'subscribed')
+  await attempt('free', 'look')
+  await client.publishAsync('outside/last', 'x', { qos: 1 })
+  const heard = await until('what it hears', async () => {
+    const answer = await attempt('wide', 'heard')
+    return answer.includes('outside/last') && answer
+  })
+  const topics = heard.split(' ').slice(1)
+  assert.deepEqual(
+    topics.filter((topic) => !topic.startsWith('host/plugins/@fixtures/wide/')),
+    ['outside/last'],
+  )
+})
+
 test('a message goes to listed topics; the host drops it where it may not go', async (context) => {
   const client = await connect(context, host.mqttUrl)
   const received = collect(client)
@@ -203,7 +220,7 @@ test('a plugin gets, requires, lists and reads the plugins that it lists', async
   assert.match(await attempt('listed', 'require @fixtures/secret'), refused)
   assert.match(await attempt('listed', 'object plugins.fixtures.secret.thing'), refused)
   assert.equal(await attempt('free', 'get secret'), 'hello from secret')
-  assert.equal(await attempt('free', 'list'), 'closed free listed secret')
+  assert.equal(await attempt('free', 'list'), 'closed free listed secret wide')
 })
 
 test('a refusal is logged once for each thing, and counted every time', async () => {
