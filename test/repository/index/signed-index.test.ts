@@ -3,6 +3,8 @@ import { rm } from 'node:fs/promises'
 import type { RequestListener } from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
+import { Problem } from '../../../src/base/problem.ts'
 import { newKey, signedTree, withSignature } from '../../helpers/signed-repository.ts'
 import {
   clockPlugin,
@@ -259,6 +261,29 @@ test('an index that was good is not replaced by one that is not, which the log s
   server.handle = serve(plain)
   await problemOf(catalog.stage(repository, clockPlugin))
   assert.equal(told().length, 2)
+})
+
+test('nothing of an index is believed before it is kept when that was signed', async (context) => {
+  const kept: number[] = []
+  let full = true
+  const { directory, catalog } = await createStage(context, {
+    times: {
+      latest: () => kept.at(-1),
+      // As the journal refuses it, which comes later than the question.
+      async remember(_repository, signedAt) {
+        await setImmediate()
+        if (full) throw new Problem('storage_full', 'There is no room.')
+        kept.push(signedAt)
+      },
+    },
+  })
+  const root = join(directory, 'repository')
+  await writeTree(root, signed)
+  const repository = { ...pinned, url: root }
+  assert.equal((await problemOf(catalog.stage(repository, clockPlugin))).code, 'storage_full')
+  full = false
+  assert.equal((await catalog.index(repository)).plugins.length, 1)
+  assert.deepEqual(kept, [seconds])
 })
 
 test('an index that was signed before one that was seen is refused, however good its signature is', async (context) => {
