@@ -85,3 +85,15 @@ test('where a token is needed and the host has none, nobody gets in, and is told
     /as "Authorization: Bearer …"/,
   )
 })
+
+test('no plugin that is asked from outside gets a login or the token, however the cookie is called', () => {
+  const token = 'correct-horse'
+  for (const secure of [false, true])
+    for (const basePath of ['', '/house']) {
+      const access = accessAt(3000, { token, secure, basePath })
+      const [login = ''] = access.logIn(requestWith({ host: 'localhost:3000' }), token)?.split(';') ?? []
+      const request = requestWith({ cookie: `a=1; ${login}; b=2`, authorization: `Bearer ${token}` })
+      assert.equal(access.isKnown(requestWith({ cookie: login })), true)
+      assert.deepEqual(access.harmlessHeaders(request), [['cookie', 'a=1; b=2']], login)
+    }
+})
