@@ -2,7 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createGroupedSubscriptions } from '../../../src/bus/external/grouped-subscriptions.ts'
+import {
+  createGroupedSubscriptions,
+  type GroupedSubscriptions,
+} from '../../../src/bus/external/grouped-subscriptions.ts'
 import { createQuarantine } from '../../../src/bus/external/quarantine.ts'
 import { createInbox } from '../../../src/bus/inbox.ts'
 import { collectFromBus, connect, startExternalBus, textOf } from '../bus-fixture.ts'
@@ -11,6 +14,19 @@ import { mosquittoMissing, startMosquitto } from '../mosquitto.ts'
 /** What becomes of the numbers by which a broker of MQTT 5 says to which subscription a message belongs. */
 
 const options = { skip: mosquittoMissing }
+
+const nothing = () => undefined
+
+/** Nothing is kept back from the broker, or refused by it. */
+function createSubscriptions(): GroupedSubscriptions {
+  const quarantine = createQuarantine({
+    clock: systemClock,
+    ownerOf: nothing,
+    held: nothing,
+    released: nothing,
+  })
+  return createGroupedSubscriptions(createInbox(silentLogger), quarantine, nothing)
+}
 
 test(
   'Of many that subscribe to one filter before the broker has answered each gets what is retained',
@@ -36,14 +52,7 @@ test(
   async (context) => {
     const mosquitto = await startMosquitto(context)
     const client = await connect(context, mosquitto.url, { protocolVersion: 5 })
-    const nothing = () => undefined
-    const quarantine = createQuarantine({
-      clock: systemClock,
-      ownerOf: nothing,
-      held: nothing,
-      released: nothing,
-    })
-    const subscriptions = createGroupedSubscriptions(createInbox(silentLogger), quarantine, nothing)
+    const subscriptions = createSubscriptions()
     await subscriptions.open(client, 5)
     const heard: string[] = []
     const payload = Buffer.from('x')
@@ -65,14 +74,7 @@ test(
 )
 
 test('Where a broker does not say to which subscription a message belongs, it comes to those to whose filter it does', () => {
-  const nothing = () => undefined
-  const quarantine = createQuarantine({
-    clock: systemClock,
-    ownerOf: nothing,
-    held: nothing,
-    released: nothing,
-  })
-  const subscriptions = createGroupedSubscriptions(createInbox(silentLogger), quarantine, nothing)
+  const subscriptions = createSubscriptions()
   const heard: string[] = []
   const filters = ['#', '+/b', 'a/#', 'a/b', '$SYS/#', '$SYS/+', '$share/workers/a/+', '$share/workers/#']
   for (const filter of filters) subscriptions.add(filter, () => void heard.push(filter), { immediate: true })
