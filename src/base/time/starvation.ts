@@ -21,16 +21,17 @@ export type ProcessorLook = () => number
 /**
  * For a thread: as the process had, at most, and but for the time in which others had the processors and this thread waited, as its
  * neighbours in the process may be those others. `waited`: for how long it has in all, in milliseconds; 0 where the system does not say.
+ * What it had waited before counts in the first answer.
  */
 export function createProcessorLook(
   { monotonic, processorTime }: Pick<Clock, 'monotonic' | 'processorTime'>,
   waited: () => number,
 ): ProcessorLook {
-  const times = () => ({ ofProcess: processorTime(), notWaiting: monotonic() - waited() })
-  let last = times()
+  // How long a thread has waited is in a file, and each start of a worker would pay for reading it: it has hardly waited when it starts.
+  let last = { ofProcess: processorTime(), notWaiting: monotonic() }
   return () => {
     const before = last
-    last = times()
+    last = { ofProcess: processorTime(), notWaiting: monotonic() - waited() }
     return Math.min(last.ofProcess - before.ofProcess, last.notWaiting - before.notWaiting)
   }
 }
