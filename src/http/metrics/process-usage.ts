@@ -1,9 +1,12 @@
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
-import type { Clock } from '../../base/time/clock.ts'
+import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { every } from '../../base/time/every.ts'
 
-/** How often the delay of the event loop is measured, in milliseconds: fine enough to see a hitch, and cheap. */
-const delayResolution = 20
-/** After how much time, in milliseconds, a reading starts the measurement of the delay anew. */
+/** How often the delay of the event loop is measured, in milliseconds, while somebody reads it: fine enough to see a hitch. */
+const watchedResolution = 20
+/** The same while nobody does: each measurement wakes a host that may have nothing else to do. */
+const unwatchedResolution = 1_000
+/** After how much time, in milliseconds, the measurement of the delay starts anew. */
 const delayWindow = 60_000
 const nanoseconds = 1e9
 const microseconds = 1e6
@@ -32,15 +35,33 @@ export interface ProcessUsage {
 }
 
 export function createProcessUsage(clock: Clock): ProcessUsage {
-  const delays = monitorEventLoopDelay({ resolution: delayResolution })
+  let resolution = unwatchedResolution
+  let delays = monitorEventLoopDelay({ resolution })
   let since = clock.monotonic()
+  /** Somebody has read since it was looked last. */
+  let isRead = false
+  let looking: ScheduledCall | undefined
   /** As it was known last. */
   let memory = process.memoryUsage()
 
+  function measure(milliseconds: number): void {
+    delays.disable()
+    resolution = milliseconds
+    delays = monitorEventLoopDelay({ resolution })
+    delays.enable()
+    since = clock.monotonic()
+  }
+
+  function look(): void {
+    if (!isRead) measure(unwatchedResolution)
+    isRead = false
+  }
+
   function readDelay(): ProcessReading['delay'] {
+    isRead = true
     // What is measured is the time between two looks, so the time between them is not a delay.
     const beyond = (value: number): number =>
-      Number.isFinite(value) ? Math.max(0, value / nanoseconds - delayResolution / 1_000) : 0
+      Number.isFinite(value) ? Math.max(0, value / nanoseconds - resolution / 1_000) : 0
     const delay =
       delays.count === 0
         ? { mean: 0, median: 0, p99: 0, longest: 0 }
@@ -50,11 +71,8 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
             p99: beyond(delays.percentile(99)),
             longest: beyond(delays.max),
           }
-    const now = clock.monotonic()
-    if (now - since >= delayWindow) {
-      delays.reset()
-      since = now
-    }
+    if (resolution !== watchedResolution || clock.monotonic() - since >= delayWindow)
+      measure(watchedResolution)
     return delay
   }
 
@@ -69,8 +87,8 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
 
   return {
     start() {
-      since = clock.monotonic()
-      delays.enable()
+      measure(unwatchedResolution)
+      looking ??= every(clock, delayWindow, look)
     },
     read() {
       const cpu = process.cpuUsage()
@@ -88,6 +106,9 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
         delay: readDelay(),
       }
     },
-    close: () => void delays.disable(),
+    close() {
+      looking?.cancel()
+      delays.disable()
+    },
   }
 }
