@@ -61,6 +61,8 @@ const fixedLimits = {
   /** Over so many beats a plugin may keep the worker from its neighbours for this share of them, 0 to 1. */
   windowBeats: 100,
   windowShare: 0.5,
+  /** Beats without anybody's turn after which the host beats no more until there is one, so that it is not woken while there is nothing to do. */
+  restBeats: 2,
   /** Isolates in one worker at most: so many are down together when one of them takes the worker along. */
   isolatesPerWorker: 128,
   /** The same where they are to be back within a second on a small machine. */

@@ -181,6 +181,7 @@ function goodCallFrames(): unknown[] {
 const goodMessages: Record<keyof typeof workerMessageMembers, unknown[]> = {
   ready: [{ kind: 'ready' }],
   pong: [{ kind: 'pong', sequence: 1, memory: 5 }],
+  resumeBeats: [{ kind: 'resumeBeats' }],
   loaded: [{ kind: 'loaded', isolate: 1 }],
   loadFailed: [],
   overran: [{ kind: 'overran', isolate: 1, excess: 'time', serving: 0 }],

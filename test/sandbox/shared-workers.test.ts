@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Clock, systemClock } from '../../src/base/time/clock.ts'
 import { IsolateError } from '../../src/sandbox/isolate.ts'
+import { unstoppable } from '../helpers/unstoppable.ts'
 import { withStage } from './plugins-stage.ts'
 import { json } from './stage.ts'
 
@@ -239,5 +241,36 @@ test('§6 when a worker runs out of memory its neighbours are told that it was n
       callbackTime: 60_000,
     },
     'shared',
+  )
+})
+
+test('§6 a worker in which nobody has had a turn for a while has no beats, and whoever hangs then is seen as soon as ever', async () => {
+  const beatInterval = 7
+  let paused: () => void
+  const pause = new Promise<void>((resolve) => (paused = resolve))
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      const call = systemClock.schedule(milliseconds, callback)
+      if (milliseconds !== beatInterval) return call
+      return {
+        cancel() {
+          call.cancel()
+          paused()
+        },
+      }
+    },
+  }
+  await withStage(
+    async ({ load }) => {
+      const { isolate } = await load('late', `plugin:on("go", function() ${unstoppable} end)`)
+      await pause
+      isolate.deliverEvent('go', json(1))
+      const error = await isolate.ended
+      assert.match(String(error), /did not let go of the worker that it shares/)
+    },
+    { beatInterval, heartbeatInterval: 100, unresponsiveAfter: 20_000, callbackTime: 60_000 },
+    'shared',
+    { clock },
   )
 })

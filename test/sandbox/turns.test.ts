@@ -31,6 +31,7 @@ function stage() {
   let garbage = 0
   let collections = 0
   let collecting = 0
+  let resumed = 0
   const afterTurn: (() => void)[] = []
   const turns = createTurns({
     rules: { ...watch.rules, heapBytes: 10_000, outsideBytes: 10_000, sparedBytes: 2_000 },
@@ -42,6 +43,10 @@ function stage() {
     },
     afterTurn: (callback) => afterTurn.push(callback),
     exceeded: (isolate, excess) => told.push([isolate, excess]),
+    resumeBeats: () => {
+      resumed += 1
+      watch.start()
+    },
   })
   const beats = (count: number): void => {
     for (let beat = 0; beat < count; beat += 1) clock.advance(50)
@@ -58,6 +63,8 @@ function stage() {
     ...{ clock, watch, hung, used, told, turns },
     leave: (bytes: number) => void (garbage += bytes),
     collections: () => collections,
+    resumed: () => resumed,
+    isBeating: () => manual.waiting === 1,
     endTurn: () => {
       for (const callback of afterTurn.splice(0)) callback()
     },
@@ -301,6 +308,64 @@ test('§6 the host knows who hangs, after so many beats without a sign and not b
     })
   })
   assert.deepEqual(hung, [4])
+})
+
+test('§6 the host beats no more after a while without a turn, and anew with the next, which has all of its time', () => {
+  const { clock, turns, hung, told, beats, endTurn, resumed, isBeating } = stage()
+  turns.loaded(1)
+  turns.run(1, () => beats(1))
+  endTurn()
+  beats(2)
+  assert.ok(isBeating())
+  beats(1)
+  assert.ok(!isBeating())
+  clock.advance(3_600_000)
+  turns.run(1, () => {
+    assert.ok(isBeating())
+    turns.run(2, () => undefined)
+    beats(7)
+  })
+  turns.run(1, () => undefined)
+  assert.deepEqual([resumed(), hung, told], [1, [], []])
+  endTurn()
+  beats(3)
+  assert.ok(!isBeating())
+  // One that hangs is seen as soon as any other.
+  turns.run(1, () => beats(8))
+  assert.deepEqual([resumed(), hung], [2, [1]])
+  assert.ok(!isBeating())
+})
+
+test('§6 time for which the host did not beat, as nobody had a turn, is time that nobody kept the worker', () => {
+  for (const [rest, excess] of [
+    [0, [[1, 'time']]],
+    [1_000, []],
+  ] as const) {
+    const { clock, turns, told, beats, endTurn } = stage()
+    turns.loaded(1)
+    for (let round = 0; round < 20; round += 1) {
+      turns.run(1, () => beats(7))
+      endTurn()
+      beats(3)
+      clock.advance(rest)
+    }
+    assert.deepEqual(told, excess, `${rest} ms`)
+  }
+})
+
+test('§6 a turn that begins just when the host stops to beat is not left without', (context) => {
+  const { watch, beats, isBeating } = stage()
+  const cells = new Int32Array(watch.rules.cells)
+  const store = Atomics.store.bind(Atomics) as (array: Int32Array, index: number, value: number) => number
+  context.mock.method(Atomics, 'store', (array: Int32Array, index: number, value: number) => {
+    // The worker has looked before the host said so.
+    if (index === turnCells.paused && value === 1) store(cells, turnCells.running, 1)
+    return store(array, index, value)
+  })
+  beats(2)
+  assert.equal(Atomics.load(cells, turnCells.running), 1)
+  assert.ok(isBeating())
+  assert.equal(Atomics.load(cells, turnCells.paused), 0)
 })
 
 test('§6 a beat is longer where other processes have the processor, and three times as long at most', () => {

@@ -68,6 +68,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
         thread.watch(true)
         watch.start()
       },
+      resumeBeats: watch.start,
       dying(error) {
         watch.stop()
         death = error

@@ -17,6 +17,7 @@ export interface TurnWatchdog {
   largestGrown(): number
   /** The isolate that has grown most is to go, if it has grown much: now, and not when the machine has memory again. */
   evictLargest(): void
+  /** Beats, until nobody has had a turn for a while; then the worker asks for it anew. Idempotent. */
   start(): void
   stop(): void
 }
@@ -72,7 +73,12 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   let ticking: ScheduledCall | undefined
   let lastProgress = 0
   let silence = 0
+  /** Times in a row, a beat apart, that nobody had a turn, and what `progress` was then. */
+  let idle = 0
+  let seenProgress = 0
   let ticks = 0
+  /** When it stopped to beat. */
+  let pausedAt: number | undefined
   /** When the last beat was, on clocks of their own. */
   let last = times()
 
@@ -87,6 +93,8 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
   }
 
   function tick(): void {
+    idle = isIdle() ? idle + 1 : 0
+    if (idle >= limits.restBeats && pause()) return
     ticks += 1
     const now = times()
     const { had, longest } = since(last, now)
@@ -110,6 +118,26 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     if (silence < limits.hangBeats) return
     stop()
     hung(running)
+  }
+
+  function isIdle(): boolean {
+    const before = seenProgress
+    seenProgress = Atomics.load(cells, turnCells.progress)
+    const isAtRest = Atomics.load(cells, turnCells.running) === 0 && seenProgress === before
+    return isAtRest && Atomics.load(cells, turnCells.short) === 0
+  }
+
+  /** Whether it has. */
+  function pause(): boolean {
+    Atomics.store(cells, turnCells.paused, 1)
+    // Somebody who has got a turn just now may have looked before.
+    if (Atomics.load(cells, turnCells.running) !== 0) {
+      Atomics.store(cells, turnCells.paused, 0)
+      return false
+    }
+    stop()
+    pausedAt = last.elapsed
+    return true
   }
 
   function stop(): void {
@@ -143,7 +171,17 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     largestGrown: () => Atomics.load(cells, turnCells.largestGrown) * 1024,
     evictLargest: () => void Atomics.store(cells, turnCells.short, shortBeats),
     start() {
-      ticking ??= every(clock, limits.beatInterval, tick)
+      if (ticking !== undefined) return
+      Atomics.store(cells, turnCells.paused, 0)
+      lastProgress = Atomics.load(cells, turnCells.progress)
+      seenProgress = lastProgress
+      silence = 0
+      idle = 0
+      ticks = 0
+      last = times()
+      if (pausedAt !== undefined)
+        Atomics.add(cells, turnCells.skipped, (last.elapsed - pausedAt) / limits.beatInterval)
+      ticking = every(clock, limits.beatInterval, tick)
     },
     stop,
   }

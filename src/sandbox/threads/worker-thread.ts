@@ -76,6 +76,8 @@ export interface WorkerThreadSettings {
     deathFor(isolate: number): IsolateError | undefined
     /** Its code is there. */
     ready(): void
+    /** It asks for the beat of the host. */
+    resumeBeats(): void
     /** It ends, and not because it was asked to; called before its isolates hear of it. */
     dying(error: IsolateError): void
   }
@@ -199,6 +201,10 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     if (message.kind === 'pong') {
       heartbeat.pong(message.sequence)
       measure()
+      return
+    }
+    if (message.kind === 'resumeBeats') {
+      shared?.resumeBeats()
       return
     }
     const listener = listeners.get(message.isolate)

@@ -32,6 +32,7 @@ const turns: Turns | undefined =
     collectGarbage,
     afterTurn: setImmediate,
     exceeded: (isolate, excess) => isolates.get(isolate)?.exceeded(excess),
+    resumeBeats: () => post({ kind: 'resumeBeats' }),
   })
 /** Share of its room outside the heap above which a worker counts as full, and looks in a row at which it is. */
 const keptShare = 0.95

@@ -73,7 +73,11 @@ export const turnCells = {
   short: 7,
   /** KiB by which the worker's memory has grown for `largest`. */
   largestGrown: 8,
-  count: 9,
+  /** 1 while the host does not beat, as nobody has had a turn for a while: the worker asks it to when somebody gets one. */
+  paused: 9,
+  /** Beats that have been left out in all while it was so. */
+  skipped: 10,
+  count: 11,
 } as const
 
 /** How isolates take turns in a worker that they share. */

@@ -30,6 +30,8 @@ export const workerMessageMembers = {
   ready: {},
   /** Its memory is in `signalCells` then. */
   pong: { sequence: Count },
+  /** Somebody has a turn in a shared worker for which the host does not beat. */
+  resumeBeats: {},
   loaded: Isolate,
   loadFailed: {
     ...Isolate,

@@ -42,6 +42,8 @@ export interface TurnsSettings {
   afterTurn(callback: () => void): void
   /** Told once of each isolate that takes too much. */
   exceeded(isolate: number, excess: Excess): void
+  /** The host does not beat, and is to. */
+  resumeBeats(): void
 }
 
 interface Account {
@@ -57,7 +59,8 @@ interface Account {
 /** Share of the room by which a worker may grow between two collections for the sake of a look. */
 const doubtfulShare = 0.25
 
-export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded }: TurnsSettings): Turns {
+export function createTurns(settings: TurnsSettings): Turns {
+  const { rules, memory, collectGarbage, afterTurn, exceeded, resumeBeats } = settings
   const cells = new Int32Array(rules.cells)
   const accounts = new Map<number, Account>()
   const excesses = new Map<number, Excess>()
@@ -65,8 +68,10 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   /** Isolates whose code is on the stack, the one that runs now last. */
   const stack: number[] = []
   const beat = (): number => Atomics.load(cells, turnCells.beat)
+  /** In beats as well, with those for which nobody had a turn. */
+  const time = (): number => beat() + Atomics.load(cells, turnCells.skipped)
   let since = beat()
-  let windowBegun = beat()
+  let windowBegun = time()
   let bytes = total(memory())
   let awaitingTurn = false
   /** Turns of the event loop after somebody's turn. */
@@ -119,7 +124,11 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   function show(isolate: number): void {
     Atomics.store(cells, turnCells.running, isolate)
     Atomics.add(cells, turnCells.progress, 1)
-    if (isolate !== 0) Atomics.store(cells, turnCells.last, isolate)
+    if (isolate === 0) return
+    Atomics.store(cells, turnCells.last, isolate)
+    // After it stands who runs, as the host looks for that after it has paused.
+    if (Atomics.load(cells, turnCells.paused) !== 0 && Atomics.exchange(cells, turnCells.paused, 0) !== 0)
+      resumeBeats()
   }
 
   function blame(isolate: number, excess: Excess): void {
@@ -148,11 +157,11 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     const account = top === undefined ? undefined : accounts.get(top)
     if (top !== undefined && account !== undefined && stretchOf(account) >= account.allowed)
       blame(top, 'time')
-    if (((beat() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
+    if (((time() - windowBegun) | 0) >= rules.windowBeats) closeWindow()
     const isShort = Atomics.exchange(cells, turnCells.short, 0) > 0
     if (!isShort && heap < doubtful.heap && outside < doubtful.outside) return
     // Time to leave, and to be collected: nobody else is to go for what it still keeps.
-    const isRecent = evicted !== undefined && ((beat() - evicted.at) | 0) < rules.windowBeats
+    const isRecent = evicted !== undefined && ((time() - evicted.at) | 0) < rules.windowBeats
     if (isRecent && !(isShort && evicted?.isolate === undefined)) return
     collect()
     const kept = settle()
@@ -166,7 +175,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
     if (hasRoom && !isShort) return
     const grower = memoryAccounts.largestOf((isolate) => !told.has(isolate))
     if (grower === undefined || (hasRoom && grower.grown <= rules.sparedBytes)) return
-    evicted = { isolate: grower.isolate, at: beat() }
+    evicted = { isolate: grower.isolate, at: time() }
     Atomics.store(cells, turnCells.evicted, grower.isolate)
     blame(grower.isolate, hasRoom ? 'machine memory' : 'memory')
   }
@@ -180,13 +189,13 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
   }
 
   function closeWindow(): void {
-    const length = (beat() - windowBegun) | 0
+    const length = (time() - windowBegun) | 0
     for (const [isolate, account] of accounts) {
       if (account.kept > length * rules.windowShare) blame(isolate, 'time')
       account.kept = 0
     }
     memoryAccounts.endWindow()
-    windowBegun = beat()
+    windowBegun = time()
   }
 
   function beginStretch(): void {
@@ -261,7 +270,7 @@ export function createTurns({ rules, memory, collectGarbage, afterTurn, exceeded
       excesses.delete(isolate)
       told.delete(isolate)
       if (evicted?.isolate === isolate) {
-        evicted = { at: beat() }
+        evicted = { at: time() }
         Atomics.store(cells, turnCells.evicted, 0)
         doubtful = room
       }
