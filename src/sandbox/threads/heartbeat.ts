@@ -12,12 +12,15 @@ export interface HeartbeatSettings {
   waited(): number
   /** Whether the worker waits for the host now; then its silence is not its own. */
   waiting(): boolean
+  /** Whether it has hardly done anything since its last answer. */
+  idle(): boolean
   unresponsive(): void
 }
 
 /**
  * Asks a worker for signs of life. Silence is counted in beats, not by the clock: when the host itself has
  * slept, the answers that wait are read before the next beat. A beat for which the worker hardly had a processor counts as much less.
+ * One that has been idle for some beats is not woken for the next: its event loop waits, so it is alive.
  */
 export interface Heartbeat {
   start(): void
@@ -25,28 +28,39 @@ export interface Heartbeat {
   stop(): void
 }
 
+/** Beats for which a worker is asked though it is idle: it looks at its memory each time, until it is sure what it keeps. */
+const idleBeatsAsked = 4
+
 export function createHeartbeat(settings: HeartbeatSettings): Heartbeat {
   const { clock, interval, limit } = settings
   let next: ScheduledCall | undefined
   let sequence = 0
   let answered = 0
   let silence = 0
+  let idleBeats = 0
   const processorSinceBeat = createProcessorLook(clock, settings.waited)
 
   function beat(): void {
     next = undefined
-    const had = processorSinceBeat()
-    if (answered === sequence) silence = 0
-    else if (!settings.waiting()) silence += countedTime(interval, had)
-    if (silence >= limit) {
-      settings.unresponsive()
-      return
-    }
     if (answered === sequence) {
-      sequence += 1
-      settings.ping(sequence)
+      silence = 0
+      idleBeats = settings.idle() ? idleBeats + 1 : 0
+      if (idleBeats <= idleBeatsAsked) ask()
+    } else {
+      const had = processorSinceBeat()
+      if (!settings.waiting()) silence += countedTime(interval, had)
+      if (silence >= limit) {
+        settings.unresponsive()
+        return
+      }
     }
     next = clock.schedule(interval, beat)
+  }
+
+  function ask(): void {
+    sequence += 1
+    processorSinceBeat()
+    settings.ping(sequence)
   }
 
   return {

@@ -29,6 +29,8 @@ const outputLimit = 2_000
 
 /** Share of the time between signs of life, 0 to 1, up to which V8 has nothing to compile for a worker. */
 const idleLoad = 0.05
+/** Milliseconds of work since its last sign of life up to which a worker counts as idle. */
+const idleTime = 1
 
 /** What hears of one isolate in a worker. */
 export interface IsolateListener {
@@ -132,6 +134,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     ping: (sequence) => post({ kind: 'ping', sequence }),
     waited: () => times()?.waited ?? 0,
     waiting: requests.waits,
+    idle: () => worker.performance.eventLoopUtilization(measured).active < idleTime,
     unresponsive: () =>
       die(
         new IsolateError(

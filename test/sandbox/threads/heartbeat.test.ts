@@ -3,28 +3,50 @@ import { test } from 'node:test'
 import { createHeartbeat } from '../../../src/sandbox/threads/heartbeat.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
-function stage(answer: 'always' | 'never', waiting = (): boolean => false, share = 1, waited = 0) {
+function stage(
+  answer: 'always' | 'never',
+  waiting = (): boolean => false,
+  share = 1,
+  waited = 0,
+  idle = (): boolean => false,
+) {
   const manual = createManualClock()
   const clock = { ...manual, processorTime: () => manual.monotonic() * share }
   const told: number[] = []
+  const asked: number[] = []
   const heartbeat = createHeartbeat({
     clock,
     interval: 2_000,
     limit: 8_000,
     waited: () => manual.monotonic() * waited,
     waiting,
+    idle,
     ping: (sequence) => {
+      asked.push(clock.monotonic())
       if (answer === 'always') heartbeat.pong(sequence)
     },
     unresponsive: () => told.push(clock.monotonic()),
   })
   heartbeat.start()
-  return { clock: manual, heartbeat, told }
+  return { clock: manual, heartbeat, told, asked }
 }
 
 test('a worker that answers lives for ever', () => {
   const { clock, told } = stage('always')
   clock.advance(3_600_000)
+  assert.deepEqual(told, [])
+})
+
+test('a worker that is idle is left alone after some beats, and asked again once it has done something', () => {
+  let idle = true
+  const { clock, asked, told } = stage('always', undefined, 1, 0, () => idle)
+  clock.advance(60_000)
+  assert.deepEqual(asked, [0, 2_000, 4_000, 6_000])
+  idle = false
+  clock.advance(2_000)
+  idle = true
+  clock.advance(60_000)
+  assert.deepEqual(asked.slice(4), [62_000, 64_000, 66_000, 68_000, 70_000])
   assert.deepEqual(told, [])
 })
 
