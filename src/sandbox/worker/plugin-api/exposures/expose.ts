@@ -8,11 +8,12 @@ import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
 import { isFlag, optionComplaint } from '../option-kinds.ts'
+import { untilReading } from '../../scheduling/reading-time.ts'
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
 import type { LiveExposure } from './live-exposure.ts'
-import { type PluginPoints, readInterval, type SetOutcome } from '../values/points.ts'
+import { type PluginPoints, type SetOutcome } from '../values/points.ts'
 
 export interface PluginExposures {
   /** Sets a feature to a value of its kind. */
@@ -42,7 +43,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
 
   function schedulePoll(): void {
     if (released || ![...entries.values()].some((entry) => entry.polled)) return
-    polling ??= clock.schedule(readInterval, () => {
+    polling ??= clock.schedule(untilReading(), () => {
       polling = undefined
       lua.start(poll())
     })

@@ -5,13 +5,11 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import { untilReading } from '../../scheduling/reading-time.ts'
 import { createWaitingAccounts } from '../../peers/waiting-accounts.ts'
 import { failureOf } from '../../plugin-log.ts'
 import { functionArgument, optionalText, textArgument } from '../../lua/arguments.ts'
 import { Point, type PointKind, type PointKindSettings } from './point.ts'
-
-/** Milliseconds between two readings of a getter that nobody announces with `_notify`. */
-export const readInterval = 1_000
 
 /** What a control's setter said. */
 export type SetOutcome =
@@ -51,7 +49,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   function* readAll(): Steps<void> {
     for (const group of [points.sensor, points.control])
       for (const point of [...group.values()]) yield* point.read()
-    armReading(readInterval)
+    armReading(untilReading())
   }
 
   function armReading(milliseconds: number): void {
