@@ -7,10 +7,10 @@ import { heldMegabytes } from './memory.ts'
 
 /** A host with so many small plugins, all of them on. */
 export interface ManyPlugins {
-  /** Starts it, and ends it after `use`, which gets the address of its HTTP API. */
+  /** Starts it, and ends it after `use`, which gets the address of its HTTP API and its process. */
   start(
     isolation: 'auto' | 'shared' | 'dedicated',
-    use?: (http: string) => Promise<void>,
+    use?: (http: string, pid: number) => Promise<void>,
   ): Promise<StartOfMany>
   close(): Promise<void>
 }
@@ -63,7 +63,7 @@ export async function manyPlugins(count: number): Promise<ManyPlugins> {
     const page = (await (await fetch(`${host.http}/api/plugins`)).json()) as { plugins: { state: string }[] }
     // By now it has given back what only the start needed.
     const result = { milliseconds, processor, megabytes: heldMegabytes(pid) }
-    await use?.(host.http)
+    await use?.(host.http, pid)
     await host.stop('SIGTERM')
     const running = page.plugins.filter(({ state }) => state === 'running').length
     if (running !== count) throw new Error(`${running} of ${count} plugins run`)
