@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { createFile, type FileSystem, readNames } from '../../base/files/file-system.ts'
+import { createFile, type FileSystem, readNames, syncDirectory } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import { makeDataFolder } from '../../base/files/storage-fault.ts'
@@ -35,9 +35,13 @@ export function createPendingPurges(settings: {
   return {
     async begin(plugin) {
       await makeDataFolder(files, folder)
-      await createFile(files, join(folder, nameOf(plugin)), '', privateFileMode).catch((error: unknown) => {
+      try {
+        await createFile(files, join(folder, nameOf(plugin)), '', privateFileMode)
+      } catch (error) {
         if (systemErrorCode(error) !== 'EEXIST') throw error
-      })
+        // An attempt before may have come no further than to its name.
+        await syncDirectory(files, folder)
+      }
     },
     async end(plugin) {
       try {

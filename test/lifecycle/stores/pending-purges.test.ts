@@ -2,7 +2,11 @@ import assert from 'node:assert/strict'
 import { cp, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { silentLogger } from '../../../src/base/log/log.ts'
+import { createPendingPurges } from '../../../src/lifecycle/stores/pending-purges.ts'
+import { createDiskAccount } from '../../helpers/disk-account.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { startHostFor } from '../../helpers/test-host.ts'
 
 const lua = `
@@ -79,4 +83,17 @@ test('what an uninstallation could not remove any more goes before the plugin is
   await host.request('POST', '/api/plugins/counter/toggle', { body: {} })
   const shown = await host.request('GET', '/api/plugins/counter/objects')
   assert.deepEqual(shown.body.objects, { starts: { count: 1 } })
+})
+
+test('that a plugin is to be purged is on disk when it is said so, also where the disk refused its name at first', async (context) => {
+  let broken = true
+  const { files, unsynced } = createDiskAccount(
+    failingFileSystem((operation, path) => broken && operation === 'sync' && path.endsWith('.purging')),
+  )
+  const directory = await temporaryDirectory(context)
+  const purges = createPendingPurges({ directory, files, logger: silentLogger })
+  await assert.rejects(purges.begin('@fixtures/counter'), /ENOSPC/)
+  broken = false
+  await purges.begin('@fixtures/counter')
+  assert.deepEqual(unsynced(), [])
 })
