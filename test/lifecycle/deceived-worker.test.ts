@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { promisify } from 'node:util'
-import { Worker } from 'node:worker_threads'
+import { MessagePort, Worker } from 'node:worker_threads'
 import { type LogFields, silentLogger } from '../../src/base/log/log.ts'
-import type { HostMessage } from '../../src/schema/worker/worker-protocol.ts'
+import type { HostMessage, UrgentMessage, WorkerMessage } from '../../src/schema/worker/worker-protocol.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { listen } from '../helpers/listen.ts'
 import { command, logMessages, startHostFor } from '../helpers/test-host.ts'
@@ -18,14 +18,14 @@ import { until } from '../helpers/until.ts'
 type Load = Extract<HostMessage, { kind: 'load' }>
 
 /** What workers are told at a load, from now on. */
-function deceiveWorkers(context: TestContext, change: (load: Load) => Load): void {
+function deceiveWorkers(context: TestContext, change: (load: Load, worker: Worker) => Load): void {
   const { postMessage } = Worker.prototype
   Worker.prototype.postMessage = function (
     this: Worker,
     ...[value, ...more]: Parameters<typeof postMessage>
   ) {
     const message = value as HostMessage
-    postMessage.call(this, message.kind === 'load' ? change(message) : message, ...more)
+    postMessage.call(this, message.kind === 'load' ? change(message, this) : message, ...more)
   }
   context.after(() => {
     Worker.prototype.postMessage = postMessage
@@ -90,6 +90,40 @@ test('a worker that counts otherwise has no more with the host than its plugin m
     const { body } = await host.request('GET', `/api/plugins/greedy/${what}`)
     assert.equal(Object.keys(body[what]).length, 2, what)
   }
+})
+
+test('schedules that a worker asks for all at once are no more than its plugin may have', async (t) => {
+  let ask: ((message: WorkerMessage) => void) | undefined
+  let isolate = 0
+  const answers = new Map<number, unknown>()
+  const { postMessage } = MessagePort.prototype
+  MessagePort.prototype.postMessage = function (this: MessagePort, ...given: Parameters<typeof postMessage>) {
+    const message = given[0] as UrgentMessage
+    if (message.kind === 'answer' && message.ok) answers.set(message.number, message.value)
+    postMessage.apply(this, given)
+  }
+  t.after(() => {
+    MessagePort.prototype.postMessage = postMessage
+  })
+  deceiveWorkers(t, (load, worker) => {
+    ;({ isolate } = load)
+    ask = (message) => void worker.emit('message', message)
+    return load
+  })
+  const host = await startHostFor(t, { plugins: [{ id: 'greedy', lua: 'Plugin:new("greedy")' }] })
+  await command(host, 'install', { fullId: '@fixtures/greedy' })
+  await host.request('PUT', '/api/plugins/greedy/limits', { body: { limits: { schedules: 2 } } })
+  await command(host, 'greedy/toggle')
+  const numbers = Array.from({ length: 20 }, (_, index) => 1_000 + index)
+  for (const number of numbers) {
+    const schedule = { kind: 'cron', expression: '0 0 1 1 *' } as const
+    ask?.({ kind: 'question', isolate, number, question: { kind: 'setSchedule', number, schedule } })
+  }
+  await until('all answers', () => Promise.resolve(numbers.every((number) => answers.has(number))))
+  assert.deepEqual(
+    numbers.map((number) => answers.get(number)),
+    [undefined, undefined, ...Array(18).fill('too many schedules')],
+  )
 })
 
 test('a worker that counts its connections otherwise has twice as many as its plugin may have, as some may be ending, and one', async (t) => {

@@ -210,19 +210,18 @@ export function createPluginServices(
           hook,
           hook.auth === 'secret' ? await settings.hookSecret(id) : '',
         ),
-      async setSchedule({ number, schedule }) {
-        if (schedules.count(id) >= plugin.limits.schedules) return 'too many schedules'
-        const problem = await schedules.add(
+      setSchedule: ({ number, schedule }) =>
+        schedules.add(
           id,
           number,
           schedule,
           () => deliver(plugin, noBytes, (isolate) => isolate.deliverSchedule(number)),
           (due) => hostLine(id, 'warn', missedSentence(schedule, due)),
-        )
-        // It may have ended meanwhile.
-        if (loaded.get(id) !== plugin || plugin.unloading) schedules.remove(id, number)
-        return problem
-      },
+          () => {
+            if (loaded.get(id) !== plugin || plugin.unloading) return 'the plugin has ended'
+            return schedules.count(id) < plugin.limits.schedules ? undefined : 'too many schedules'
+          },
+        ),
       removeSchedule: ({ schedule }) => schedules.remove(id, schedule),
       watch: (question) => watches.watch(id, plugin, question),
       unwatch: ({ watch }) => watches.remove(id, watch),

@@ -9,7 +9,8 @@ import { createNextTime, type NextTime } from './next-time.ts'
 export interface Schedules {
   /**
    * Answers what is wrong with it, or undefined. `run` is called each time, and `miss` with one, in milliseconds since the
-   * epoch, that is too long ago to be made up for; not any more once it is removed.
+   * epoch, that is too long ago to be made up for; not any more once it is removed. `refusal` is asked when it has been read:
+   * others may have been added meanwhile.
    */
   add(
     plugin: string,
@@ -17,6 +18,7 @@ export interface Schedules {
     schedule: Schedule,
     run: () => void,
     miss?: (due: number) => void,
+    refusal?: () => string | undefined,
   ): Promise<string | undefined>
   remove(plugin: string, number: number): void
   /** Everything of this plugin. */
@@ -141,13 +143,15 @@ export function createSchedules(clock: Clock, elapsed: ElapsedTime = createElaps
   }
 
   return {
-    async add(plugin, number, schedule, run, miss = () => undefined) {
+    async add(plugin, number, schedule, run, miss = () => undefined, refusal = () => undefined) {
       let next: NextTime
       try {
         next = await createNextTime(schedule, clock.now())
       } catch (error) {
         return messageOf(error)
       }
+      const refused = refusal()
+      if (refused !== undefined) return refused
       const entries = getOrInsert(plugins, plugin, () => new Map())
       const due = next(clock.now())
       const { catchUp = defaultCatchUp } = schedule
