@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { collect, connect, connectListening, startBus } from './bus-fixture.ts'
+import { collect, collectFromBus, connect, connectListening, startBus, textOf } from './bus-fixture.ts'
 import {
   acknowledgePacket,
   connectPacket,
@@ -248,6 +248,26 @@ test('A message of QoS 2 that a client repeats before it has released it is publ
   second.send(publishPacket(message))
   await second.expect('pubrec')
   assert.equal((await all()).length, 2)
+})
+
+test('Who is not let in has no message of QoS 2 published once more that another one with this id has not released', async (context) => {
+  const bus = await startBus(context, { token: 'right' })
+  const received = await collectFromBus(bus, 'once')
+  const options = { id: 'again', clean: false, password: 'right' }
+  const message = { topic: 'once', payload: 'x', qos: 2, id: 7 } as const
+  const first = await connectRaw(context, bus.url, options)
+  first.send(publishPacket(message))
+  assert.equal(idIn(await first.expect('pubrec')), 7)
+  await first.vanish()
+  const stranger = await openRaw(context, bus.url)
+  stranger.send(connectPacket({ id: 'again', clean: true, password: 'wrong' }))
+  assert.notEqual((await stranger.expect('connack')).body[1], 0)
+  await stranger.ended
+  const second = await connectRaw(context, bus.url, options)
+  second.send(publishPacket({ ...message, dup: true }))
+  await second.expect('pubrec')
+  second.send(publishPacket({ ...message, payload: 'y', id: 8 }))
+  assert.deepEqual((await received.take(2)).map(textOf), ['once x', 'once y'])
 })
 
 test('A subscription that is refused is told with 128, the others of its request are made', async (context) => {

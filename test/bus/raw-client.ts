@@ -51,18 +51,20 @@ export interface ConnectOptions {
   keepalive?: number
   will?: { topic: string; payload: string; qos: number; retain: boolean }
   protocol?: { name: string; level: number }
+  password?: string
 }
 
 export function connectPacket(options: ConnectOptions): Buffer {
-  const { id, clean, keepalive = 0, will, protocol = { name: 'MQTT', level: 4 } } = options
+  const { id, clean, keepalive = 0, will, protocol = { name: 'MQTT', level: 4 }, password } = options
   const willFlags = will === undefined ? 0 : 4 | (will.qos << 3) | (will.retain ? 32 : 0)
   return packet(
     0x10,
     text(protocol.name),
-    Buffer.from([protocol.level, willFlags | (clean ? 2 : 0)]),
+    Buffer.from([protocol.level, (password === undefined ? 0 : 0xc0) | willFlags | (clean ? 2 : 0)]),
     number16(keepalive),
     text(id),
     ...(will === undefined ? [] : [text(will.topic), text(will.payload)]),
+    ...(password === undefined ? [] : [text('user'), text(password)]),
   )
 }
 
