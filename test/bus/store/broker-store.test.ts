@@ -101,6 +101,40 @@ test('A queued message is acknowledged by its message id, and by way of its rele
   assert.equal(await store.outgoingClearMessageId(client, release), undefined)
 })
 
+test('A message of QoS 2 that its client has makes room for others', async () => {
+  const { store, warnings } = createStore()
+  const client = { id: 'c' }
+  for (const [index, topic] of ['a', 'b', 'c'].entries()) {
+    const large = packet(topic, Buffer.alloc(2 * 1024 * 1024), { qos: 2, brokerCounter: index })
+    store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], large)
+    if (topic === 'c') break
+    await store.outgoingUpdate(client, { ...large, messageId: 7 })
+    await store.outgoingUpdate(client, { cmd: 'pubrel', messageId: 7 } as StoredPacket)
+    await store.outgoingClearMessageId(client, { messageId: 7 })
+  }
+  store.outgoingEnqueueCombi([{ clientId: 'c', qos: 2 }], packet('d', Buffer.alloc(1024), { qos: 2 }))
+  assert.deepEqual(topicsOf(await store.outgoingStream(client).toArray()), ['c', 'd'])
+  assert.deepEqual(warnings, [])
+})
+
+test('What is retained and sent to a client takes the place of nothing that waits for it', async () => {
+  for (const [count, size] of [
+    [sessionQueueLimit, 1],
+    [3, 1024 * 1024],
+  ] as const) {
+    const { store, warnings } = createStore()
+    const client = { id: 'c' }
+    store.keepSubscription(client.id, { topic: '#', qos: 1 })
+    for (let number = 0; number < count; number += 1)
+      store.outgoingEnqueueCombi([{ clientId: 'c', qos: 1 }], packet(`x/${number}`, Buffer.alloc(size)))
+    const retained = { topic: 'retained', payload: Buffer.alloc(size + 1), qos: 1 } as const
+    assert.equal(store.sendingRetained(client, retained), undefined)
+    const queued = topicsOf(await store.outgoingStream(client).toArray())
+    assert.deepEqual([queued.length, queued[0], queued.at(-1)], [count, 'x/0', `x/${count - 1}`])
+    assert.deepEqual(warnings, [])
+  }
+})
+
 test('The oldest session of a client that is away gives way to a new one', async () => {
   const { store } = createStore(['0'])
   for (let number = 0; number <= sessionsLimit; number += 1) {
