@@ -281,8 +281,10 @@ test('who gives no token does not guess', async (context) => {
       401,
     )
   }
-  assert.equal(await isTaken(single.mqttUrl), false)
+  for (let attempt = 0; attempt < wrongTriesAllowed; attempt += 1)
+    for (const given of [undefined, '']) assert.equal(await isTaken(single.mqttUrl, given), false)
   assert.equal((await single.request('GET', '/api/plugins')).status, 200)
+  assert.equal(await isTaken(single.mqttUrl, token), true)
 })
 
 test('behind a proxy that the owner trusts each client is cut off by itself, and nobody else is believed', async () => {
