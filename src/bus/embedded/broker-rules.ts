@@ -81,8 +81,10 @@ export function createBrokerRules({
   warn,
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
-  const granted = createGrantedSubscriptions((client) => clientNetwork(addressOf(client)))
-  const connectBytes = createConnectBytes((client) => clientNetwork(addressOf(client)))
+  /** Where a client counts as one. */
+  const networkOf = (client: object): string => clientNetwork(addressOf(client))
+  const granted = createGrantedSubscriptions(networkOf)
+  const connectBytes = createConnectBytes(networkOf)
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
@@ -223,7 +225,7 @@ export function createBrokerRules({
         packet.retain = false
       }
       if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
-        retains(packet.payload, { kind: 'client', address: clientNetwork(addressOf(client)) })
+        retains(packet.payload, { kind: 'client', address: networkOf(client) })
       }
       done(null)
     },
