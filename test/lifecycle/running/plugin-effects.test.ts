@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemClock } from '../../../src/base/time/clock.ts'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import type { Bus } from '../../../src/bus/bus.ts'
@@ -17,14 +17,16 @@ import { createPluginLogs } from '../../../src/lifecycle/running/plugin-logs.ts'
 import type { Outside } from '../../../src/outside/outside.ts'
 import type { Isolate, IsolateServices, Sandbox } from '../../../src/sandbox/isolate.ts'
 import type { HookRequest } from '../../../src/schema/outside/hook.ts'
+import type { Exposure } from '../../../src/schema/plugin/exposure.ts'
 import { noResources } from '../../../src/schema/plugin/plugin.ts'
 import { defaultPluginLimits } from '../../../src/schema/plugin/plugin-limits.ts'
+import { createManualClock } from '../../helpers/manual-clock.ts'
 
 const id = '@test/probe'
 const never = (): never => assert.fail('nobody asked for that')
 
 /** A plugin whose worker is the test, and the broker's subscriptions by filter. `ready`: when the worker has loaded it. */
-function stage(ready: Promise<void> = Promise.resolve()) {
+function stage(ready: Promise<void> = Promise.resolve(), clock: Clock = systemClock) {
   const open = new Map<string, number>()
   let services: IsolateServices | undefined
   let unloads = 0
@@ -59,18 +61,21 @@ function stage(ready: Promise<void> = Promise.resolve()) {
     release: () => Promise.resolve(),
   }
   const registry = createObjectRegistry()
+  const exposures = createExposureRegistry()
+  const events = createEventHub()
+  const forgotten: string[] = []
   const retained: Partial<RetainedTopics> = { entries: () => [], release: () => Promise.resolve() }
   const effects = createPluginEffects({
     sandbox: sandbox as Sandbox,
     bus: bus as Bus,
-    outside: { forget: () => undefined } as Partial<Outside> as Outside,
+    outside: { forget: (plugin) => void forgotten.push(plugin) } as Partial<Outside> as Outside,
     root: 'host',
     announces: () => undefined,
-    clock: systemClock,
+    clock,
     logger: silentLogger,
-    events: createEventHub(),
+    events,
     registry,
-    exposures: createExposureRegistry(),
+    exposures,
     hooks: createHookRegistry(),
     hookSecret: never,
     hookBase: never,
@@ -93,15 +98,16 @@ function stage(ready: Promise<void> = Promise.resolve()) {
   const { signal } = new AbortController()
   const load = (): Promise<void> =>
     effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
-  return { effects, load, open, registry, services: () => services, unloads: () => unloads }
+  const shown = { registry, exposures, events, forgotten }
+  return { effects, load, open, ...shown, services: () => services, unloads: () => unloads }
 }
 
-async function loaded() {
-  const { effects, load, open, services } = stage()
+async function loaded(clock?: Clock) {
+  const { load, services, ...others } = stage(undefined, clock)
   await load()
   const given = services()
   assert.ok(given !== undefined)
-  return { effects, services: given, open }
+  return { ...others, services: given }
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -119,6 +125,28 @@ test('a subscription whose number is used again is closed, and the new one at th
   services.subscribeTopic({ kind: 'subscribeTopic', subscription: 1, filter: 'fourth' })
   await effects.unload(id)
   assert.deepEqual(Object.fromEntries(open), { first: 0, second: 0, third: 0, fourth: 0 })
+})
+
+test('events that a plugin does not listen to any more have no listener, and none when it has been unloaded', async () => {
+  const { effects, services, events, forgotten } = await loaded()
+  for (const name of ['a', 'b', 'c:*']) services.subscribeEvent({ kind: 'subscribeEvent', name })
+  services.unsubscribeEvent({ kind: 'unsubscribeEvent', name: 'a' })
+  assert.deepEqual(events.names(), ['b', 'c:*'])
+  assert.deepEqual(forgotten, [])
+  await effects.unload(id)
+  assert.deepEqual([events.names(), events.emit('c:d', serializeJson(1), '@test/other')], [[], 0])
+  // With its cookies, and the devices that it alone has asked.
+  assert.deepEqual(forgotten, [id])
+})
+
+test('a schedule that is being read while its plugin ends does not stay', async () => {
+  const clock = createManualClock()
+  const { effects, services } = await loaded(clock)
+  const schedule = { kind: 'cron', expression: '0 0 1 1 *' } as const
+  const asked = services.setSchedule({ kind: 'setSchedule', number: 1, schedule })
+  await effects.unload(id)
+  assert.equal(await asked, 'the plugin has ended')
+  assert.equal(clock.waiting, 0)
 })
 
 test('a plugin that is unloaded while it is being loaded ends when it has been loaded: nobody would know of it', async () => {
@@ -165,7 +193,9 @@ test('a request from outside that waits for a plugin to be loaded is told at onc
 
 test('what a plugin shows while it ends, after another host has it, does not stay here', async () => {
   let fail = (_error: Error): void => undefined
-  const { effects, load, registry, services } = stage(new Promise((_resolve, reject) => (fail = reject)))
+  const { effects, load, registry, exposures, services } = stage(
+    new Promise((_resolve, reject) => (fail = reject)),
+  )
   const loading = load()
   await settled()
   services()?.setValue('object', 'early', serializeJson(1))
@@ -173,7 +203,15 @@ test('what a plugin shows while it ends, after another host has it, does not sta
   // What its worker had said before it was ended is still taken in.
   services()?.setValue('object', 'late', serializeJson(2))
   services()?.removeValue({ kind: 'removeValue', of: 'object', id: 'late' })
+  const exposure: Exposure = {
+    component: 'sensor',
+    type: 'sensor',
+    name: 'Late',
+    features: ['value'],
+    writable: [],
+  }
+  services()?.setExposure({ kind: 'setExposure', id: 'late', exposure })
   fail(new Error('the load was ended'))
   await assert.rejects(loading, /the load was ended/)
-  assert.deepEqual([...registry.values(id, 'object')], [])
+  assert.deepEqual([[...registry.values(id, 'object')], exposures.list(id)], [[], []])
 })
