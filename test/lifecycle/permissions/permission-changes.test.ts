@@ -70,6 +70,7 @@ const others: [had: Permissions, has: Permissions, more: string[]][] = [
   [{ plugins: ['@x/one'] }, { plugins: ['*'] }, ['plugin *']],
   [{ plugins: ['${config.plugin}'] }, { plugins: ['@x/one'] }, []],
   [{ serial: ['/dev/ttyUSB0'] }, { serial: ['/dev/ttyUSB1'] }, ['serial /dev/ttyUSB1']],
+  [{ serial: ['/dev/ttyUSB0'] }, { serial: ['/dev/ttyusb0'] }, ['serial /dev/ttyusb0']],
   [{ serial: ['${config.device}'] }, { serial: ['/dev/ttyUSB0'] }, []],
   [{ serial: ['/dev/+'] }, { serial: ['/dev/ttyUSB1'] }, ['serial /dev/ttyUSB1']],
   [{ serial: ['*'] }, { serial: ['/dev/ttyUSB1'] }, []],

@@ -167,6 +167,16 @@ test('an empty declaration refuses all but the plugin itself, and says what to a
     [guard.use('@test/probe'), guard.subscribe(`${own}/#`), guard.publish(`${own}/controls/a/set`)],
     [undefined, undefined, undefined],
   )
+  // It is another plugin's worker that says who asks: whoever it names has not asked.
+  const { connect, publish, use, serial, discover } = guard.foreignCalls
+  for (const why of [
+    connect('b.example', 80),
+    publish('c'),
+    use('@test/b'),
+    serial('/dev/b'),
+    discover('_b'),
+  ])
+    assert.match(why ?? '', /^the manifest of @test\/probe does not allow it to /)
   assert.equal(told.length, 6)
 })
 
