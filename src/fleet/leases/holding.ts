@@ -14,7 +14,8 @@ export function leaseRecordSeen(
   { record, revision }: Seen<LeaseRecord>,
 ): Result {
   const held = state.held.get(plugin)
-  const isOwn = record !== null && record.session !== null && record.session === state.own?.session
+  const isOwn =
+    record !== null && record.session !== null && !record.released && record.session === state.own?.session
   if (isOwn) {
     // It is started when the session is seen to be fresh, which may be now.
     const known: Held =
@@ -87,31 +88,20 @@ export function markThoseThatGo(state: LeaseState, now: number): LeaseState {
   return next
 }
 
-/**
- * Whether plugins that go wait for a broker that this host cannot reach, while another host has it and may run them. They cannot be
- * given back then: what was sent last may still be on its way. But whoever takes over from a session that is over has the broker
- * close its connection first. Not where a plugin would have no host afterwards.
- */
-export function waitsInVain(state: LeaseState, now: number): boolean {
-  const { host, held, wanted, withoutBroker } = state
-  if (!withoutBroker.has(host)) return false
-  const isWaiting = [...held].some(([plugin, { phase }]) => phase === 'flushing' && wanted.has(plugin))
-  return isWaiting && othersMayRunAll(state, now)
-}
-
 /** Other hosts that live and have the broker, as far as is known. */
 export function othersWithBroker(state: LeaseState, now: number): Candidate[] {
   return candidatesOf(state, now).filter((other) => other.id !== state.host && !other.withoutBroker)
 }
 
-/** Whether for everything that this host has there is another host that has the broker and may run it. */
-export function othersMayRunAll(state: LeaseState, now: number): boolean {
-  const { held, wanted } = state
-  const others = othersWithBroker(state, now)
-  return [...held.keys()].every((plugin) => {
-    const placement = wanted.get(plugin)
-    return placement === undefined || others.some((other) => isEligible(placement, other))
-  })
+/**
+ * Whether a plugin that goes waits for a broker that this host has long not reached, while another host has it and may run the
+ * plugin. What was sent last may still be on its way, so whoever takes it has the broker close this host's connection first.
+ */
+function waitsInVain(state: LeaseState, plugin: string, now: number): boolean {
+  const { withoutBroker, withoutBrokerSince, timing } = state
+  if (!withoutBroker.has(state.host) || now - withoutBrokerSince < timing.giveUpAfter) return false
+  const placement = state.wanted.get(plugin)
+  return placement !== undefined && othersWithBroker(state, now).some((other) => isEligible(placement, other))
 }
 
 /** What is next for each lease. */
@@ -136,7 +126,7 @@ function nextOf(
   now: number,
   until: number,
 ): readonly [Partial<Held>, LeaseEffect | undefined] {
-  const { phase, epoch, isLeaving, revision, askedAt } = held
+  const { phase, epoch, isLeaving, askedAt } = held
   const isDue = now - askedAt >= state.timing.retryAfter
   const fresh = isFresh(state, now)
   if (phase === 'running' && (isLeaving || !fresh)) {
@@ -144,6 +134,12 @@ function nextOf(
   }
   if (phase === 'stopped' && fresh && !isLeaving)
     return [{ phase: 'running' }, { type: 'start', plugin, epoch }]
+  if (phase === 'flushing' && waitsInVain(state, plugin, now)) {
+    return [
+      { phase: 'releasing', askedAt: now, isUnflushed: true },
+      release(state, plugin, { ...held, isUnflushed: true }),
+    ]
+  }
   if ((phase === 'stopped' && fresh) || (phase === 'flushing' && isDue)) {
     return [
       { phase: 'flushing', askedAt: now, flushingSince: held.flushingSince ?? now },
@@ -151,8 +147,18 @@ function nextOf(
     ]
   }
   if (phase === 'releasing' && isDue) {
-    const record = { host: null, session: null, epoch }
-    return [{ askedAt: now }, { type: 'writeLease', plugin, record, expected: revision }]
+    return [{ askedAt: now }, release(state, plugin, held)]
   }
   return [{}, undefined]
+}
+
+function release(
+  { host, own }: LeaseState,
+  plugin: string,
+  { epoch, revision, isUnflushed }: Held,
+): LeaseEffect {
+  const session = own?.session ?? null
+  const record: LeaseRecord =
+    isUnflushed === true ? { host, session, epoch, released: true } : { host: null, session: null, epoch }
+  return { type: 'writeLease', plugin, record, expected: revision }
 }

@@ -103,7 +103,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   let ending: 'asked' | 'said' | undefined
   /** Plugins for which the broker is being asked. */
   const flushing = new Set<string>()
-  /** Fences under way, by session, and when they began. */
+  /** Fences under way, by name, and when they began. */
   const fences = new Map<string, number>()
   const store = createLeaseStore({
     ...settings,
@@ -156,7 +156,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
         flush(effect.plugin, effect.epoch)
         return
       case 'fence':
-        return void fence(effect.host, effect.session)
+        return void fence(effect.host, effect.session, effect.fence)
       case 'refuse':
         return void fail(
           new StoreRefusedError(
@@ -204,16 +204,16 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     whenDone(done, { type: 'flushed', plugin, epoch })
   }
 
-  function fence(of: string, session: string): void {
+  function fence(of: string, session: string, name: string): void {
     const now = elapsed()
-    if (now - (fences.get(session) ?? -Infinity) < fencePatience) return
-    fences.set(session, now)
+    if (now - (fences.get(name) ?? -Infinity) < fencePatience) return
+    fences.set(name, now)
     const done = actions.fence(of, session)
-    whenDone(done, { type: 'fenced', session })
+    whenDone(done, { type: 'fenced', fence: name })
     done
       .catch(() => undefined)
       .finally(() => {
-        if (fences.get(session) === now) fences.delete(session)
+        if (fences.get(name) === now) fences.delete(name)
       })
   }
 

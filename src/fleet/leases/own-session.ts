@@ -1,4 +1,3 @@
-import { waitsInVain } from './holding.ts'
 import { isSessionOf, sessionName, type Seen, type SessionRecord } from './records.ts'
 import { endOfSession, type LeaseEffect, type LeaseState, type OwnSession } from './state.ts'
 
@@ -17,12 +16,9 @@ export function keepSession(state: LeaseState, now: number): Result {
   if (own === null) return isSynced && !isLeaving ? beginSession(state, now) : [state, []]
   if (isLeaving && [...state.held.values()].every(({ phase }) => phase !== 'running' && phase !== 'stopping'))
     return withdraw(state, own, now)
-  const inVainSince = waitsInVain(state, now) ? (own.inVainSince ?? now) : null
-  const isGivenUp = inVainSince !== null && now - inVainSince >= timing.giveUpAfter
-  const kept = { ...own, inVainSince, isGivenUp }
   const pause = own.sent.size === 0 ? timing.renewEvery : timing.retryAfter
-  if (isGivenUp || now - own.lastSent < pause) return [{ ...state, own: kept }, []]
-  return sendRecord(state, kept, own.n + 1, now)
+  if (now - own.lastSent < pause) return [state, []]
+  return sendRecord(state, own, own.n + 1, now)
 }
 
 function beginSession(state: LeaseState, now: number): Result {
@@ -39,7 +35,7 @@ function beginSession(state: LeaseState, now: number): Result {
   const session = sessionName(revision, process, state.sessions)
   const own: OwnSession = {
     ...{ session, revision, n: 0, sent: new Map(), lastSent: now },
-    ...{ validFrom: null, withdrawnAt: null, inVainSince: null, isGivenUp: false },
+    ...{ validFrom: null, withdrawnAt: null },
   }
   return sendRecord({ ...state, sessions: state.sessions + 1 }, own, 0, now)
 }

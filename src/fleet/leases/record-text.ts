@@ -9,7 +9,10 @@ const epoch = Type.Integer({ minimum: 1 })
 const parseSession = createParser(Type.Object({ session, n: Type.Integer({ minimum: 0 }) }))
 const parseLease = createParser(
   Type.Union([
-    Type.Object({ host: Type.String({ minLength: 1 }), session, epoch }),
+    Type.Object({
+      host: Type.String({ minLength: 1 }),
+      ...{ session, epoch, released: Type.Optional(Type.Literal(true)) },
+    }),
     Type.Object({ host: Type.Null(), session: Type.Null(), epoch }),
   ]),
 )

@@ -14,6 +14,8 @@ export interface LeaseRecord {
   readonly host: string | null
   readonly session: string | null
   readonly epoch: number
+  /** Nothing of it runs any more, but the broker may not have all that it sent: the session's connection has to be closed first. */
+  readonly released?: true
 }
 
 /** The newest of a key that is known here. `at`: when it was first seen, on the own clock. */
@@ -52,6 +54,14 @@ export function hasEnded(session: string, seen: Seen<SessionRecord> | undefined)
   if (seen === undefined || seen.record?.session === session) return false
   const after = sessionPattern.exec(session)?.[1]
   return after !== undefined && seen.revision > Number.parseInt(after, 36)
+}
+
+/**
+ * Names the closing of a connection that has to come before a lease is taken: once for a session that has ended. One that lives
+ * connects again and has other plugins, so there it is of this lease alone. Undefined: it needs none.
+ */
+export function fenceOf(plugin: string, { session, epoch, released }: LeaseRecord): string | undefined {
+  return released === true ? `${session} ${plugin} ${epoch}` : (session ?? undefined)
 }
 
 /** The lease of whoever speaks for the whole fleet, beside those of the plugins. */

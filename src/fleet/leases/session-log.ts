@@ -39,35 +39,21 @@ export function logRenewed(logger: Logger, before: LeaseState, after: LeaseState
   if (![...held.values()].some(isBack)) return
   logger.warn(
     'The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
-      "fleet's store could not be reached, the session had been given up, or this machine was asleep",
+      "fleet's store could not be reached, or this machine was asleep",
     { session: own.session, silentSeconds: Math.round((now - own.validFrom) / 1_000) },
   )
 }
 
-/** A plugin that goes has to wait for the broker; or does so no longer, as the whole session is given up for it. */
+/** A plugin that goes has to wait for the broker; or does so no longer, as another host has the broker close the connection. */
 export function logWaiting(logger: Logger, before: LeaseState, after: LeaseState, now: number): void {
-  if (after.own?.isGivenUp === true && before.own?.isGivenUp === false) {
-    logger.warn(
-      'The session of this host is given up, so that hosts that have the MQTT broker take its plugins: plugins are to leave this host, ' +
-        'and it cannot reach the broker, which has to answer before that',
-      { session: after.own.session },
-    )
-    return
-  }
-  if (
-    after.own?.isGivenUp === false &&
-    before.own?.isGivenUp === true &&
-    after.own.session === before.own.session
-  ) {
-    logger.info(
-      'The session of this host goes on: it has the MQTT broker again, or no other host has it any more',
-      {
-        session: after.own.session,
-      },
-    )
-  }
   if (after.own === null || after.held === before.held) return
-  for (const [plugin, { phase, epoch, askedAt, flushingSince }] of after.held) {
+  for (const [plugin, { phase, epoch, askedAt, flushingSince, isUnflushed }] of after.held) {
+    if (isUnflushed === true && before.held.get(plugin)?.isUnflushed !== true)
+      logger.warn(
+        'A plugin goes to a host that has the MQTT broker, without an answer of the broker to this one, which cannot reach it: whoever ' +
+          "takes it has the broker close this host's connection first",
+        { plugin },
+      )
     if (phase !== 'flushing' || flushingSince === undefined || plugin === coordinatorLease) continue
     const last = before.held.get(plugin)
     const isAskedAgain = last?.epoch === epoch && last.askedAt < askedAt
@@ -85,8 +71,7 @@ export function logWaiting(logger: Logger, before: LeaseState, after: LeaseState
 /** The own session is over, and the host is not to end. */
 export function logOver(logger: Logger, before: LeaseState, session: string, now: number): void {
   const { own, isLeaving } = before
-  // Why it was given up has been told.
-  if (isLeaving || own === null || own.validFrom === null || own.isGivenUp) {
+  if (isLeaving || own === null || own.validFrom === null) {
     logger.info('The session of this host is over', { session })
     return
   }

@@ -18,10 +18,6 @@ export interface OwnSession {
   readonly validFrom: number | null
   /** When the record was last tried to be taken away, because this host goes. */
   readonly withdrawnAt: number | null
-  /** Since when plugins wait for a broker that this host does not reach, while another one does; null: none does. */
-  readonly inVainSince: number | null
-  /** It is not renewed any more: its plugins go to hosts that have a broker. */
-  readonly isGivenUp: boolean
 }
 
 /**
@@ -39,6 +35,8 @@ export interface Held {
   readonly askedAt: number
   /** Since when the broker has been asked. */
   readonly flushingSince?: number
+  /** It is given back although the broker has not answered. */
+  readonly isUnflushed?: true
 }
 
 export interface HostDescription {
@@ -65,7 +63,7 @@ export interface LeaseState {
   readonly hosts: ReadonlyMap<string, Seen<SessionRecord>>
   readonly leases: ReadonlyMap<string, Seen<LeaseRecord>>
   readonly held: ReadonlyMap<string, Held>
-  /** Ended sessions whose connection the broker has closed. */
+  /** What the broker has closed the connection for, as `fenceOf` names it. */
   readonly fenced: ReadonlySet<string>
   /** When something was last asked for that may need another try, by what it is. */
   readonly asked: ReadonlyMap<string, number>
@@ -74,6 +72,8 @@ export interface LeaseState {
   readonly descriptions: ReadonlyMap<string, HostDescription>
   /** Hosts that are known to have no connection to the broker; this one may be among them. */
   readonly withoutBroker: ReadonlySet<string>
+  /** Since when it is those. */
+  readonly withoutBrokerSince: number
 }
 
 export type LeaseEvent =
@@ -97,7 +97,7 @@ export type LeaseEvent =
   | { readonly type: 'hostsDescribed'; readonly descriptions: ReadonlyMap<string, HostDescription> }
   | { readonly type: 'brokersSeen'; readonly withoutBroker: ReadonlySet<string> }
   /** The broker has taken the session's client id over, so its old connection is closed. */
-  | { readonly type: 'fenced'; readonly session: string }
+  | { readonly type: 'fenced'; readonly fence: string }
   /** Nothing of the plugin is left, and nothing of it waits to be sent. */
   | { readonly type: 'stopped'; readonly plugin: string; readonly epoch: number }
   /** The broker has answered what was sent after the plugin's last message. */
@@ -121,8 +121,8 @@ export type LeaseEffect =
       readonly record: LeaseRecord
       readonly expected: number
     }
-  /** Connects to the broker once under the client id of a session that has ended; `fenced` is to follow. */
-  | { readonly type: 'fence'; readonly host: string; readonly session: string }
+  /** Connects to the broker once under the client id of a session; `fenced` is to follow, with that name. */
+  | { readonly type: 'fence'; readonly host: string; readonly session: string; readonly fence: string }
   | { readonly type: 'start'; readonly plugin: string; readonly epoch: number }
   /** Unloads the plugin, which has until then; `stopped` is to follow. */
   | { readonly type: 'stop'; readonly plugin: string; readonly epoch: number; readonly until: number }
@@ -161,6 +161,7 @@ export function initialLeaseState(beginning: LeaseBeginning): LeaseState {
     wanted: new Map(),
     descriptions: new Map(),
     withoutBroker: new Set(),
+    withoutBrokerSince: 0,
   }
 }
 

@@ -1,6 +1,6 @@
 import { leaseRecordSeen, markLeaving, markThoseThatGo, phaseReached, settleHeld } from './holding.ts'
 import { endWhenOver, keepSession, ownRecordSeen } from './own-session.ts'
-import type { Seen } from './records.ts'
+import { fenceOf, type Seen } from './records.ts'
 import type { LeaseEffect, LeaseEvent, LeaseState } from './state.ts'
 import { endSilentSessions, takeFreeLeases } from './taking-over.ts'
 
@@ -50,9 +50,9 @@ function handle(state: LeaseState, event: LeaseEvent, now: number): Result {
     case 'hostsDescribed':
       return [{ ...state, descriptions: event.descriptions }, []]
     case 'brokersSeen':
-      return [{ ...state, withoutBroker: event.withoutBroker }, []]
+      return [{ ...state, withoutBroker: event.withoutBroker, withoutBrokerSince: now }, []]
     case 'fenced':
-      return takeFreeLeases({ ...state, fenced: new Set([...state.fenced, event.session]) }, now)
+      return takeFreeLeases({ ...state, fenced: new Set([...state.fenced, event.fence]) }, now)
     case 'stopped':
       return through(phaseReached(state, event, ['stopping'], { phase: 'stopped' }), now, [
         settleHeld,
@@ -98,10 +98,10 @@ function withSeen<T>(
   return new Map(known).set(key, { record, revision, at })
 }
 
-/** Sessions that no lease names any more need not be remembered. */
+/** What no lease needs any more need not be remembered. */
 function forgetFenced(state: LeaseState): LeaseState {
   if (state.fenced.size === 0) return state
-  const named = new Set([...state.leases.values()].map(({ record }) => record?.session))
-  const fenced = new Set([...state.fenced].filter((session) => named.has(session)))
+  const needed = new Set([...state.leases].map(([plugin, { record }]) => record && fenceOf(plugin, record)))
+  const fenced = new Set([...state.fenced].filter((fence) => needed.has(fence)))
   return fenced.size === state.fenced.size ? state : { ...state, fenced }
 }

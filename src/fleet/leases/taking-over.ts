@@ -1,4 +1,5 @@
 import { chooseHosts, type Placement } from './placement.ts'
+import { fenceOf } from './records.ts'
 import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
 import { candidatesOf, groupsOf, homesOf, leaseHolder } from './views.ts'
 
@@ -35,8 +36,11 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
     if (host !== state.host) continue
     const seen = state.leases.get(plugin)
     const { host: before = null, session = null, epoch = 0 } = seen?.record ?? {}
-    if (before !== null && session !== null && !state.fenced.has(session)) {
-      if (asking.again(`fence ${session}`)) effects.push({ type: 'fence', host: before, session })
+    const fence = seen?.record ? fenceOf(plugin, seen.record) : undefined
+    // What comes over the own connection comes in order.
+    const isDue = fence !== undefined && session !== state.own.session && !state.fenced.has(fence)
+    if (isDue && before !== null && session !== null) {
+      if (asking.again(`fence ${fence}`)) effects.push({ type: 'fence', host: before, session, fence })
     } else if (asking.again(`take ${plugin}`)) {
       const last = Math.max(epoch, state.wanted.get(plugin)?.after ?? 0)
       const record = { host, session: state.own.session, epoch: last + 1 }

@@ -13,8 +13,8 @@ export interface LeaseTiming {
   /** For the broker's answer about a plugin that goes; then the log says that it waits. */
   readonly flushPatience: number
   /**
-   * Since a plugin waits for a broker that this host does not reach, while another one does: it gives its session up. After a short
-   * restart of the broker hosts come back one after another, and what is known of the others is seconds old.
+   * Since it is known that this host does not reach the broker, while another one does: a plugin that goes does so without the broker's
+   * answer. After an outage hosts come back one after another, and what is known of the others is seconds old.
    */
   readonly giveUpAfter: number
 }

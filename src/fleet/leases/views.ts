@@ -11,8 +11,8 @@ export interface Holder {
 
 /** The host whose live session has the lease; undefined: nobody has. */
 export function leaseHolder({ leases, hosts }: LeaseState, plugin: string): Holder | undefined {
-  const { host = null, session = null, epoch = 0 } = leases.get(plugin)?.record ?? {}
-  const isHeld = host !== null && session !== null && !hasEnded(session, hosts.get(host))
+  const { host = null, session = null, epoch = 0, released = false } = leases.get(plugin)?.record ?? {}
+  const isHeld = host !== null && session !== null && !released && !hasEnded(session, hosts.get(host))
   return isHeld ? { host, epoch } : undefined
 }
 
@@ -23,7 +23,7 @@ export function candidatesOf(state: LeaseState, now: number): Candidate[] {
   for (const [plugin, { record }] of leases) {
     if (plugin === coordinatorLease) continue
     const session = record?.session ?? null
-    if (session !== null) counts.set(session, (counts.get(session) ?? 0) + 1)
+    if (session !== null && record?.released !== true) counts.set(session, (counts.get(session) ?? 0) + 1)
   }
   const live: Candidate[] = []
   for (const [id, { record, at }] of hosts) {

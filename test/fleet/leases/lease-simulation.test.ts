@@ -59,6 +59,14 @@ const withoutOne: { safeguard: string; off: Partial<Safeguards>; faults: (host: 
     ],
   },
   {
+    safeguard: 'the closing of a connection that the broker has not answered over',
+    off: { fence: false },
+    faults: (host) => [
+      { kind: 'cutFromBroker', at: after(0), length: 20_000, host },
+      ...[0, 1, 2].map((plugin): Fault => ({ kind: 'giveBack', plugin, at: after(1), length: 0 })),
+    ],
+  },
+  {
     safeguard: 'compare-and-set',
     off: { compareAndSet: false },
     faults: (host) => [

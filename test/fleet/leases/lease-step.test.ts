@@ -84,6 +84,13 @@ const withoutBroker = (at: number, ...hosts: string[]): Happening => [
   at,
   { type: 'brokersSeen', withoutBroker: new Set(hosts) },
 ]
+/** Of a plugin that has left a session which the broker has not answered. */
+const released = (epoch: number, session: string, host: string) =>
+  ({ host, session, epoch, released: true }) as const
+const releasedByOther = (at: number, epoch: number, revision: number): Happening => [
+  at,
+  { type: 'leaseSeen', plugin: 'p', record: released(epoch, '0-y-0', 'b'), revision },
+]
 /** `a` has no broker, and gives `p` away. */
 const cutOff: Happening[] = [
   ...running,
@@ -205,7 +212,7 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
   {
     title: 'after its end its connection is closed first',
     given: [...ofOther, ...renewed, hostSeen(6_800, 'b', null, 0, 40), tick(6_801)],
-    then: [{ type: 'fence', host: 'b', session: '0-y-0' }],
+    then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0' }],
   },
   {
     title: 'then the epoch is raised',
@@ -214,9 +221,54 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
       ...renewed,
       hostSeen(6_800, 'b', null, 0, 40),
       tick(6_801),
-      [6_810, { type: 'fenced', session: '0-y-0' }],
+      [6_810, { type: 'fenced', fence: '0-y-0' }],
     ],
     then: [lease(5, 9)],
+  },
+  {
+    title: 'the connection of a session that lives is closed before a plugin is taken that has left it so',
+    given: [...ofOther, releasedByOther(30, 4, 10), tick(40)],
+    then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0 p 4' }],
+  },
+  {
+    title: 'then it is taken',
+    given: [...ofOther, releasedByOther(30, 4, 10), tick(40), [50, { type: 'fenced', fence: '0-y-0 p 4' }]],
+    then: [lease(5, 10)],
+  },
+  {
+    title: 'and closed once more for the next one: that session goes on',
+    given: [
+      ...ofOther,
+      releasedByOther(30, 4, 10),
+      tick(40),
+      [50, { type: 'fenced', fence: '0-y-0 p 4' }],
+      leaseSeen(60, 'p', 'b', '0-y-0', 6, 12),
+      releasedByOther(70, 6, 13),
+      tick(80),
+    ],
+    then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0 p 6' }],
+  },
+  {
+    title: 'also where that session is over then',
+    given: [
+      ...ofOther,
+      releasedByOther(30, 4, 10),
+      tick(40),
+      [50, { type: 'fenced', fence: '0-y-0 p 4' }],
+      leaseSeen(60, 'p', 'b', '0-y-0', 6, 12),
+      hostSeen(70, 'b', null, 0, 40),
+      tick(80),
+    ],
+    then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0' }],
+  },
+  {
+    title: 'the host itself takes it again without that',
+    given: [
+      ...running,
+      [20, { type: 'leaseSeen', plugin: 'p', record: released(1, '0-x-0', 'a'), revision: 2 }],
+      tick(1_020),
+    ],
+    then: [lease(2, 2)],
   },
   {
     title: 'an older record of the host does not say that a session is over',
@@ -286,50 +338,19 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
     then: [{ type: 'writeLease', plugin: 'p', record: { host: null, session: null, epoch: 1 }, expected: 1 }],
   },
   {
-    title: 'a host without broker, of which a plugin is to go, is renewed for as long as it may only be slow',
-    given: [...cutOff, ...besideOther, tick(6_499)],
-    then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
-  },
-  {
-    title: 'and no longer when another host has long had the broker',
-    given: [...cutOff, ...besideOther, tick(6_500)],
+    title: 'a host without broker, of which a plugin is to go, asks for as long as that may only be slow',
+    given: [...cutOff, ...besideOther, tick(5_015)],
     then: [{ type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
-    title: 'one that hears late that the other host has had no broker either waits for as long again',
-    given: [
-      ...cutOff,
-      ...besideOther,
-      withoutBroker(4_500, 'a', 'b'),
-      tick(4_500),
-      withoutBroker(5_900, 'a'),
-      tick(5_900),
-      tick(7_000),
-    ],
+    title: 'and then gives it back as one for which its connection has to be closed, whatever else it has',
+    given: [...cutOff, leaseSeen(905, 'q', 'a', '0-x-0', 1, 3), ...besideOther, tick(5_016)],
+    then: [{ type: 'writeLease', plugin: 'p', record: released(1, '0-x-0', 'a'), expected: 1 }],
+  },
+  {
+    title: 'when another host has not long had the broker it waits as long again',
+    given: [...cutOff, withoutBroker(900, 'a', 'b'), ...besideOther, withoutBroker(4_500, 'a'), tick(7_000)],
     then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
-  },
-  {
-    title: 'when it has the broker again before its session is over, that goes on',
-    given: [...cutOff, ...besideOther, tick(6_500), tick(7_000), withoutBroker(7_100), tick(7_100)],
-    then: [renewal(3, 32)],
-  },
-  {
-    title: 'also when no other host has the broker any more',
-    given: [...cutOff, ...besideOther, tick(6_500), tick(7_000), withoutBroker(7_100, 'a', 'b'), tick(7_100)],
-    then: [renewal(3, 32)],
-  },
-  {
-    title: 'if it has it too late, its session is over, and another one begins',
-    given: [
-      ...cutOff,
-      ...besideOther,
-      tick(6_500),
-      withoutBroker(9_990),
-      [9_990, { type: 'flushed', plugin: 'p', epoch: 1 }],
-      leaseSeen(9_990, 'p', null, null, 1, 2),
-      tick(10_010),
-    ],
-    then: [{ type: 'sessionOver', session: '0-x-0' }, renewal(0, 32, 'w-x-1')],
   },
   {
     title: 'while no host has the broker it waits',
@@ -337,27 +358,17 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
     then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
-    title: 'and while something runs there that no other host may run',
+    title: 'and while those that have it may not run the plugin',
     given: [
       ...cutOff,
-      leaseSeen(905, 'q', 'a', '0-x-0', 1, 3),
-      [
-        910,
-        {
-          type: 'wantedChanged',
-          wanted: new Map([
-            ['p', {}],
-            ['q', { host: 'a' }],
-          ]),
-        },
-      ],
       ...besideOther,
+      [4_010, { type: 'wantedChanged', wanted: new Map([['p', { labels: ['serial'] }]]) }],
       tick(7_000),
     ],
     then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },
   {
-    title: 'a plugin that nobody wants any more is not worth a session',
+    title: 'and with a plugin that nobody wants any more',
     given: [...cutOff, [910, { type: 'wantedChanged', wanted: new Map() }], ...besideOther, tick(7_000)],
     then: [renewal(3, 32), { type: 'flush', plugin: 'p', epoch: 1 }],
   },

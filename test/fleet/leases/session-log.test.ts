@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SessionRecord } from '../../../src/fleet/leases/records.ts'
-import { logOtherHost, logOver, logRenewed, logWaiting } from '../../../src/fleet/leases/session-log.ts'
+import { logOtherHost, logRenewed, logWaiting } from '../../../src/fleet/leases/session-log.ts'
 import { type Held, initialLeaseState, type LeaseState } from '../../../src/fleet/leases/state.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 
@@ -41,7 +41,7 @@ for (const { title, before, after, seconds, lines } of [
 
 const renewed =
   'warn The session of this host was not renewed for so long that its plugins were stopped here; now they start again: the ' +
-  "fleet's store could not be reached, the session had been given up, or this machine was asleep"
+  "fleet's store could not be reached, or this machine was asleep"
 
 /** What this host knows of itself, with a session whose last renewal was sent at a time, and one plugin. */
 function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeaving = false }): LeaseState {
@@ -49,8 +49,6 @@ function holding(validFrom: number, { phase = 'stopped' as Held['phase'], isLeav
     ...{ session: 's', revision: 1, n: 1, sent: new Map(), lastSent: validFrom },
     validFrom,
     withdrawnAt: null,
-    inVainSince: null,
-    isGivenUp: false,
   }
   const held = new Map([['@a/p', { epoch: 1, revision: 1, phase, isLeaving, askedAt: 0 }]])
   return { ...initialLeaseState({ host: 'h1', process: 'x' }), isSynced: true, own, held }
@@ -79,9 +77,8 @@ for (const { title, plugin, seconds, lines } of [
   })
 }
 
-/** One whose plugin waits for the broker since 1, and was asked for it at a time. */
-function waiting(askedAt: number, isGivenUp = false): LeaseState {
-  const { own, ...rest } = holding(1, {})
+/** One whose plugin waits for the broker since 1, and was asked for it at a time; or goes without it. */
+function waiting(askedAt: number, more: Partial<Held> = {}): LeaseState {
   const flushing = {
     epoch: 1,
     revision: 1,
@@ -89,11 +86,12 @@ function waiting(askedAt: number, isGivenUp = false): LeaseState {
     isLeaving: true,
     askedAt,
     flushingSince: 1,
+    ...more,
   } as const
-  return { ...rest, own: own && { ...own, isGivenUp }, held: new Map([['@a/p', flushing]]) }
+  return { ...holding(1, {}), held: new Map([['@a/p', flushing]]) }
 }
 
-test('the log of a host whose plugin waits for the broker says so once, and why its session is given up', () => {
+test('the log of a host whose plugin waits for the broker says so once, and when that goes without it', () => {
   const logger = createRecordingLogger()
   for (const [before, after] of [
     [1, 1_001],
@@ -108,16 +106,11 @@ test('the log of a host whose plugin waits for the broker says so once, and why 
     [['warn', { plugin: '@a/p' }]],
   )
   assert.match(logger.lines[0]?.message ?? '', /waits for the MQTT broker/)
-  logWaiting(logger, waiting(4_001), waiting(4_001, true), 4_500)
-  logWaiting(logger, waiting(4_001, true), waiting(4_001, true), 4_600)
-  logWaiting(logger, waiting(4_001, true), waiting(4_001), 4_700)
-  logOver(logger, waiting(4_001, true), 's', 6_000)
+  const gone = waiting(5_001, { phase: 'releasing', isUnflushed: true })
+  logWaiting(logger, waiting(4_001), gone, 5_001)
+  logWaiting(logger, gone, gone, 6_001)
   assert.deepEqual(
-    logger.lines.slice(1).map(({ level, message }) => `${level} ${message.slice(0, 42)}`),
-    [
-      'warn The session of this host is given up, so t',
-      'info The session of this host goes on: it has t',
-      'info The session of this host is over',
-    ],
+    logger.lines.slice(1).map(({ level, message, fields }) => [level, message.slice(0, 47), fields]),
+    [['warn', 'A plugin goes to a host that has the MQTT broke', { plugin: '@a/p' }]],
   )
 })

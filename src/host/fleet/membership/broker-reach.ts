@@ -13,8 +13,6 @@ export interface BrokerReachSettings {
   changed(withoutBroker: ReadonlySet<string>): void
   /** Whether others reach the broker. */
   othersReach(): boolean
-  /** Whether those may do what this host does. */
-  othersCould(): boolean
   /** Told again and again while this host has long been without a broker that others reach. */
   cutOff(): void
 }
@@ -41,16 +39,15 @@ const cutOffAfter = 45_000
  * `lupine.<fleet>.messages.without-broker`, for as long as it is so. Returns the way to stop.
  */
 export function watchBrokerReach(settings: BrokerReachSettings): () => void {
-  const { fleet, host, clock, bus, changed, othersReach, othersCould, cutOff } = settings
+  const { fleet, host, clock, bus, changed, othersReach, cutOff } = settings
   const { connection } = fleet
   const subject = `lupine.${fleet.name}.messages.without-broker`
   /** When each of the others said so last, and when this host had a connection, on the monotonic clock. */
   const said = new Map<string, number>()
   let connectedAt = clock.monotonic()
   let known = ''
-  /** Since when others reach the broker and this host does not; and since when they may do what it does, too. */
+  /** Since when others reach the broker and this host does not. */
   let aloneSince: number | undefined
-  let spareSince: number | undefined
   const subscription = connection.subscribe(subject, {
     callback(error, message) {
       if (error === null && message.string() !== host) said.set(message.string(), clock.monotonic())
@@ -69,9 +66,9 @@ export function watchBrokerReach(settings: BrokerReachSettings): () => void {
       changed(new Set(all))
     }
     aloneSince = isWithout && othersReach() ? (aloneSince ?? now) : undefined
-    spareSince = isWithout && othersCould() ? (spareSince ?? now) : undefined
-    if (aloneSince !== undefined && now - aloneSince < hurriesFor) bus.hurry()
-    if (spareSince !== undefined && now - spareSince >= cutOffAfter) cutOff()
+    if (aloneSince === undefined) return
+    if (now - aloneSince < hurriesFor) bus.hurry()
+    if (now - aloneSince >= cutOffAfter) cutOff()
   }
 
   const timer = every(clock, lookEvery, look)

@@ -5,7 +5,7 @@ import { messageOf, Problem } from '../../../base/problem.ts'
 import type { BusSession, ExternalBus } from '../../../bus/external/external-bus.ts'
 import { takeOverClient } from '../../../bus/external/take-over.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
-import { othersMayRunAll, othersWithBroker } from '../../../fleet/leases/holding.ts'
+import { othersWithBroker } from '../../../fleet/leases/holding.ts'
 import { createLeaseKeeper, type LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { nameProcess } from '../../../fleet/leases/process-name.ts'
 import { coordinatorLease, sessionClientId } from '../../../fleet/leases/records.ts'
@@ -255,7 +255,6 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
         watchBrokerReach({
           ...{ fleet, host: id, clock, bus, changed: keeper.seeBrokers },
           othersReach: () => othersWithBroker(keeper.state, elapsed()).length > 0,
-          othersCould: () => othersMayRunAll(keeper.state, elapsed()),
           // Nobody else speaks for the fleet meanwhile, nor answers what is asked over MQTT.
           cutOff: () => keeper.giveBack(coordinatorLease),
         }),

@@ -146,7 +146,7 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
       case 'writeLease':
         return void write('leases', effect.plugin, effect.record, effect.expected)
       case 'fence': {
-        const fenced = (): void => enter(() => dispatch({ type: 'fenced', session: effect.session }))
+        const fenced = (): void => enter(() => dispatch({ type: 'fenced', fence: effect.fence }))
         if (!safeguards.fence) return void later(1, fenced)
         return void mqtt.connect(clientId(effect.host, effect.session), fenced, () => undefined)
       }
