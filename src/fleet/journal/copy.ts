@@ -3,13 +3,14 @@ import type { Logger } from '../../base/log/log.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { storageFault } from '../../base/files/storage-fault.ts'
 import type { AppendQueueParts } from '../../journal/append-queue.ts'
-import { type Applied, foldEvent, type PluginSnapshot } from '../../journal/fold/evolve.ts'
+import type { HostState } from '../../journal/fold/evolve.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { createGracePeriod } from '../store/grace-period.ts'
-import { StoreRefusedError, StoreUnreachableError } from '../store/store-errors.ts'
+import { StoreUnreachableError } from '../store/store-errors.ts'
 import type { Follower, Following, Pace, StoredMessage } from '../store/store-stream.ts'
 import { createStreamReader } from '../store/stream-reader.ts'
+import { foldMessages, type Step } from './fold-messages.ts'
 import type { JournalStream } from './journal-stream.ts'
 import { createOwnEnd } from './own-end.ts'
 import { decodeMessage } from './stream-message.ts'
@@ -28,6 +29,8 @@ export interface Copy {
   readonly firstJournalEnd: number
   /** Throws where the stream may have lost its end since it was looked at; that is done again then. */
   requireOwnEnd(): void
+  /** While the disk refuses the copy: what the state will be once it takes what has come since, as far as that is known. */
+  readonly ahead: HostState | undefined
   /** Looks out for an event. */
   expect(id: string): { event(): JournalEvent | undefined; forget(): void }
   /** The journal cannot be followed any further. Answers the error, for throwing. */
@@ -67,14 +70,6 @@ const mostBytesWaiting = 8 * 1024 * 1024
 /** Milliseconds without a new message, before a start is given up. */
 const startPatience = 10_000
 
-interface Step {
-  event: JournalEvent
-  rest: JournalEvent[]
-  applied: Applied
-  subject: string
-  firstJournalEnd: number
-}
-
 export function createCopy(settings: CopySettings): Copy {
   const { stream, clock, vault, logger, failed, givenUp, parts } = settings
   let inbox: StoredMessage[] = []
@@ -84,6 +79,7 @@ export function createCopy(settings: CopySettings): Copy {
   let failure: Error | undefined
   /** What the disk said last; whoever waits is told. */
   let diskProblem: Problem | undefined
+  let ahead: HostState | undefined
   let isClosed = false
   let firstJournalEnd = 0
   let retry: ScheduledCall | undefined
@@ -107,6 +103,7 @@ export function createCopy(settings: CopySettings): Copy {
     // What waits for the disk is handed out again, where the stream still has it.
     inbox = []
     bytesWaiting = 0
+    ahead = undefined
     await ownEnd.look()
     return stream.follow(parts.state().seq, pace, follower)
   }
@@ -139,7 +136,7 @@ export function createCopy(settings: CopySettings): Copy {
       const group = inbox.slice(0, messagesAtOnce)
       let steps: Step[]
       try {
-        steps = folded(group)
+        steps = foldMessages(stream.name, group, parts.state(), vault).steps
       } catch (error) {
         fail(error as Error)
         return
@@ -147,7 +144,7 @@ export function createCopy(settings: CopySettings): Copy {
       try {
         const lines = steps.map(({ event }) => ({ text: parts.encode(event), plugin: event.plugin }))
         if (lines.length > 0) await parts.write(lines)
-        diskProblem = undefined
+        settle()
       } catch (error) {
         diskProblem = diskRefused(error)
         tellAll()
@@ -173,36 +170,12 @@ export function createCopy(settings: CopySettings): Copy {
       }
       if (parts.rotationIsDue()) await parts.rotate()
     }
-    if (inbox.length === 0) diskProblem = undefined
+    if (inbox.length === 0) settle()
   }
 
-  /** What follows from each of the messages. Throws one sentence at one that cannot be taken in. */
-  function folded(messages: readonly StoredMessage[]): Step[] {
-    const { seq: before, host: hostBefore, plugins: base } = parts.state()
-    const changed = new Map<string, PluginSnapshot>()
-    const plugins = { get: (id: string) => changed.get(id) ?? base.get(id) }
-    let seq = before
-    let host = hostBefore
-    const steps: Step[] = []
-    for (const message of messages) {
-      if (message.seq <= seq) continue
-      if (message.seq > seq + 1) throw missing(seq + 1, message.seq - 1)
-      try {
-        const { event, rest, firstJournalEnd } = decodeMessage(message.data, message.seq, vault)
-        const applied = foldEvent({ seq, host, plugins }, event)
-        host = applied.host
-        if (event.plugin !== null && applied.plugin !== undefined) changed.set(event.plugin, applied.plugin)
-        steps.push({ event, rest, applied, subject: message.subject, firstJournalEnd })
-      } catch (error) {
-        throw new StoreRefusedError(
-          `Event ${message.seq} of the stream ${stream.name} cannot be taken in: ${messageOf(error)}. ` +
-            'If other hosts of the fleet are newer, update this one.',
-          { cause: error },
-        )
-      }
-      seq = message.seq
-    }
-    return steps
+  function settle(): void {
+    diskProblem = undefined
+    ahead = undefined
   }
 
   function diskRefused(error: unknown): Problem {
@@ -218,11 +191,17 @@ export function createCopy(settings: CopySettings): Copy {
     )
   }
 
-  function missing(first: number, last: number): StoreRefusedError {
-    return new StoreRefusedError(
-      `The events ${first} to ${last} are missing in the stream ${stream.name}: somebody has emptied it. Put its files ` +
-        'back from a backup, or start this host in a directory whose copy has them.',
-    )
+  function stateAhead(): HostState | undefined {
+    if (diskProblem === undefined) return undefined
+    try {
+      const before = ahead ?? parts.state()
+      if ((inbox.at(-1)?.seq ?? 0) > before.seq)
+        ahead = foldMessages(stream.name, inbox, before, vault).state()
+    } catch (error) {
+      // It ends this host when there is room for what comes before.
+      logger.debug('What waits for the disk could not be looked at', { error: messageOf(error) })
+    }
+    return ahead
   }
 
   /** `end`: on the monotonic clock. */
@@ -257,6 +236,9 @@ export function createCopy(settings: CopySettings): Copy {
     reach,
     get firstJournalEnd() {
       return firstJournalEnd
+    },
+    get ahead() {
+      return stateAhead()
     },
     async start() {
       await reader.start()

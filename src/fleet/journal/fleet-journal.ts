@@ -20,6 +20,8 @@ export interface FleetJournal extends Journal {
   finishBegun: NonNullable<Journal['finishBegun']>
   /** Resolves when `state` has all that the stream had when this was called. Rejects with `StoreUnreachableError`, or what keeps the copy from it. */
   catchUp: StreamQueue['catchUp']
+  /** While this host's disk refuses its copy: what others have written down since, in the state that follows from it. */
+  readonly ahead: StreamQueue['ahead']
   /** Copies that the store keeps of each event. */
   readonly replicas: number
 }
@@ -131,6 +133,9 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
       return journal.state
     },
     live: journal.live,
+    get ahead() {
+      return queue?.ahead
+    },
     get first() {
       return journal.first
     },

@@ -29,6 +29,8 @@ export interface StreamQueue extends AppendQueue {
   decide(plugin: string | null, decision: Decision, by: Origin, requestKey?: string): Promise<JournalEvent[]>
   /** As in `FleetJournal`. */
   catchUp(): Promise<void>
+  /** As in `Copy`. */
+  readonly ahead: HostState | undefined
   /** Follows the stream. Resolves when all that was there is in the fold. */
   start(): Promise<void>
   close(): Promise<void>
@@ -262,6 +264,9 @@ export function createStreamQueue(settings: StreamQueueSettings, parts: AppendQu
     decide(plugin, decision, by, requestKey) {
       const subject = journalSubject(fleet, plugin)
       return holding([subject], () => appendGroup(subject, decision, by, requestKey))
+    },
+    get ahead() {
+      return copy.ahead
     },
     catchUp: async () => copy.reach((await stream.end()) ?? 0, until()),
     start: () => copy.start(),

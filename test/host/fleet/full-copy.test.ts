@@ -71,3 +71,20 @@ for (const asked of ['a', 'b'] as const)
     assert.equal(await hasIt(), true)
     assert.equal((await b.request('GET', '/readyz')).status, 200)
   })
+
+for (const [how, move] of [
+  ['is placed on another', (a: TestHost) => a.request('PUT', `${hello}/placement`, { body: { host: 'a' } })],
+  [
+    'is on a host that is drained',
+    async (a: TestHost) => {
+      await a.request('PUT', `${hello}/placement`, { body: {} })
+      return a.request('POST', '/api/hosts/b/drain')
+    },
+  ],
+] as const)
+  test(`a plugin that ${how} leaves a host whose disk is full`, async (t) => {
+    const { a } = await configureOnFullDisk(t)
+    const { status, body } = await move(a)
+    assert.equal(status, 200, body.detail)
+    await untilPlugin(a, '@fixtures/hello', 'on a', ({ host, state }) => host === 'a' && state === 'running')
+  })

@@ -254,6 +254,7 @@ export function createFleetFacade(settings: FleetFacadeSettings): FleetFacade {
       plugins: () => lifecycle.list(),
       labels: () => labelsOf(journal.live),
       hasNone: (id) => member.holderOf(id) === undefined && keeper.maySpeak(),
+      isHere: ownership.owns,
       place: (...given) => lifecycle.place(...given),
       placeThere,
     }),

@@ -16,9 +16,9 @@ export function createAuthor(
     const snapshot = state.plugins.get(plugin)
     if (known === undefined || snapshot === undefined || !isInstalled(snapshot)) return undefined
     const holder = known.holderOf(plugin)
-    // Where nobody has it, whoever comes first may say where it is to be, and nothing else.
+    // Where it is to be, and nothing else, others may say: nobody has it, or who does cannot write that down.
     const isPlacement = facts.every(({ type }) => type === 'PluginPlaced')
-    if (holder === undefined && isPlacement && !known.ownership.owns(plugin)) return undefined
+    if (isPlacement && !known.ownership.owns(plugin)) return undefined
     if (
       holder?.host === known.id &&
       known.ownership.owns(plugin) &&

@@ -250,8 +250,9 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     takePart() {
       if (parts === undefined) return
       const { journal, manifests, handover, bus } = parts
+      const following = followWanted({ journal, clock, manifests, handover, keeper, owns })
       const stops = [
-        followWanted({ journal, clock, manifests, handover, keeper, owns }),
+        following.stop,
         watchBrokerReach({
           ...{ fleet, host: id, clock, bus, changed: keeper.seeBrokers },
           othersReach: () => othersWithBroker(keeper.state, elapsed()).length > 0,
@@ -261,7 +262,10 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       ]
       stopFollowing = () => stops.forEach((stop) => stop())
       review()
-      timer = every(clock, reviewEvery, review)
+      timer = every(clock, reviewEvery, () => {
+        following.lookAhead()
+        review()
+      })
     },
     async close() {
       stopFollowing()

@@ -1,21 +1,27 @@
 import type { Clock } from '../../../base/time/clock.ts'
 import { createKeyedTimers } from '../../../base/time/keyed-timers.ts'
+import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { isInstalled } from '../../../journal/fold/evolve.ts'
-import type { Journal } from '../../../journal/journal.ts'
 import type { Manifests } from '../../../lifecycle/manifests/manifests.ts'
 import type { Handover } from '../../../lifecycle/supervision/handover.ts'
 import type { JournalEvent } from '../../../schema/journal/journal-event.ts'
 import { describedHosts, wantedPlugins } from './wanted.ts'
 
 export interface FollowWantedSettings {
-  journal: Pick<Journal, 'state' | 'subscribe'>
+  journal: Pick<FleetJournal, 'state' | 'subscribe'> & Partial<Pick<FleetJournal, 'ahead'>>
   clock: Pick<Clock, 'schedule'>
   manifests: Pick<Manifests, 'get'>
   handover: Pick<Handover, 'mirror' | 'removed'>
   keeper: Pick<LeaseKeeper, 'describe' | 'want'>
   /** Whether this host has the plugin now. */
   owns(plugin: string): boolean
+}
+
+export interface FollowWanted {
+  /** Tells the leases once more where this host's disk refuses what they are to be about: its plugins can be moved all the same. */
+  lookAhead(): void
+  stop(): void
 }
 
 /** Milliseconds until files that could not be fetched are tried again; doubles with each further failure. */
@@ -32,9 +38,9 @@ const bringsFiles: ReadonlySet<JournalEvent['type']> = new Set([
 
 /**
  * Tells the leases what they are to be about, now and after each change in the journal, and follows with the files of
- * plugins that other hosts have. Returns the way to stop.
+ * plugins that other hosts have.
  */
-export function followWanted(settings: FollowWantedSettings): () => void {
+export function followWanted(settings: FollowWantedSettings): FollowWanted {
   const { journal, clock, manifests, handover, keeper, owns } = settings
   /** Plugins whose files are being fetched, and how often. */
   const fetching = new Map<string, number>()
@@ -42,8 +48,9 @@ export function followWanted(settings: FollowWantedSettings): () => void {
   let isStopped = false
 
   function tellKeeper(): void {
-    keeper.describe(describedHosts(journal.state))
-    keeper.want(wantedPlugins(journal.state, manifests, (plugin) => owns(plugin) || !fetching.has(plugin)))
+    const state = journal.ahead ?? journal.state
+    keeper.describe(describedHosts(state))
+    keeper.want(wantedPlugins(state, manifests, (plugin) => owns(plugin) || !fetching.has(plugin)))
   }
 
   function isOfOthers(plugin: string): boolean {
@@ -91,9 +98,14 @@ export function followWanted(settings: FollowWantedSettings): () => void {
       tellKeeper()
     })
   })
-  return () => {
-    isStopped = true
-    stopListening()
-    retries.cancelAll()
+  return {
+    lookAhead() {
+      if (journal.ahead !== undefined) tellKeeper()
+    },
+    stop() {
+      isStopped = true
+      stopListening()
+      retries.cancelAll()
+    },
   }
 }

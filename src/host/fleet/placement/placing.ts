@@ -15,6 +15,8 @@ export interface PlacingSettings {
   labels: () => ReadonlyMap<string, readonly string[]>
   /** Whether no host has the plugin. */
   hasNone: (id: string) => boolean
+  /** Whether this host has it. */
+  isHere: (id: string) => boolean
   /** Writes the placement down: here, or at the host that has the plugin. */
   place: Fleet['place']
   placeThere: Fleet['place']
@@ -22,7 +24,7 @@ export interface PlacingSettings {
 
 /** Replaces where a plugin may run. Throws `no_other_host` when it could not be together with what it needs, or what needs it. */
 export function createFleetPlacing(settings: PlacingSettings): Fleet['place'] {
-  const { plugins, labels, hasNone, place, placeThere } = settings
+  const { plugins, labels, hasNone, isHere, place, placeThere } = settings
   return async (id, placement, by) => {
     const conflict = splitBy(plugins(), id, placement, labels())
     if (conflict !== undefined) throw new Problem('no_other_host', conflict)
@@ -30,9 +32,12 @@ export function createFleetPlacing(settings: PlacingSettings): Fleet['place'] {
     try {
       return await placeThere(id, placement, by)
     } catch (error) {
+      if (!(error instanceof Problem)) throw error
       // Its host has gone meanwhile, and no other may run it as it is placed: just that is what is to be changed.
-      if (!(error instanceof Problem) || error.code !== 'no_other_host' || !hasNone(id)) throw error
-      return place(id, placement, by)
+      const isGone = error.code === 'no_other_host' && hasNone(id)
+      // The disk of its host is full, which hears of it all the same.
+      if (isGone || (error.code === 'storage_full' && !isHere(id))) return place(id, placement, by)
+      throw error
     }
   }
 }

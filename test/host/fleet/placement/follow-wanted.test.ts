@@ -64,7 +64,7 @@ async function createStage(context: TestContext, known: Record<string, string> =
 
 test('files that cannot be fetched are tried again, less and less often, until they are here', async (context) => {
   const { journal, clock, fetched, state, follow, fetchedIn } = await createStage(context)
-  const stop = follow()
+  const { stop } = follow()
   await journal.append(installation(id), 'http')
   assert.deepEqual(fetched, [id])
   // What it depends on is not known yet.
@@ -83,7 +83,7 @@ test('files that cannot be fetched are tried again, less and less often, until t
 test('files of a plugin that was uninstalled, or that this host has by now, are not tried again', async (context) => {
   for (const change of ['uninstalled', 'taken'] as const) {
     const { journal, clock, owned, follow, fetchedIn } = await createStage(context)
-    const stop = follow()
+    const { stop } = follow()
     await journal.append(installation(id), 'http')
     await fetchedIn(0)
     if (change === 'taken') owned.add(id)
@@ -95,7 +95,7 @@ test('files of a plugin that was uninstalled, or that this host has by now, are 
 
 test('files that change again while they are fetched are tried again once', async (context) => {
   const { journal, clock, fetched, state, follow, fetchedIn } = await createStage(context)
-  const stop = follow()
+  const { stop } = follow()
   let release = (): void => undefined
   state.held = new Promise((resolve) => (release = resolve))
   await journal.append(installation(id), 'http')
@@ -124,7 +124,7 @@ test('what other hosts have changed before this one follows is fetched then', as
   await journal.append([...installation('@a/own'), ...installation('@a/gone')], 'http')
   await journal.append([{ ...uninstalled, plugin: '@a/gone' } as Fact], 'http')
   owned.add('@a/own')
-  const stop = follow()
+  const { stop } = follow()
   assert.deepEqual(fetched, [other, '@a/unread'])
   stop()
 })
@@ -132,7 +132,7 @@ test('what other hosts have changed before this one follows is fetched then', as
 test('nothing is tried any more by who has stopped to follow, nor what is still being fetched then', async (context) => {
   const { journal, clock, follow, fetchedIn } = await createStage(context)
   for (const isFetched of [true, false]) {
-    const stop = follow()
+    const { stop } = follow()
     await journal.append([...installation(isFetched ? id : other)], 'http')
     if (isFetched) await fetchedIn(0)
     stop()
@@ -149,7 +149,7 @@ test('what is written down together is told once, and to nobody who does not fol
     data: { host, hostVersion: '1.0.0', address: 'http://a.example', labels: [] },
   })
   await journal.append([joined('a')], 'http')
-  const stop = follow()
+  const { stop } = follow()
   assert.deepEqual(described, [['a']])
   for (let n = 0; n < 2; n += 1) {
     await journal.append([joined('b'), joined('c'), ...installation(`@a/p${n}`)], 'http')
@@ -173,7 +173,7 @@ test('of what this host has, it sees to the files itself, but for what another o
     data: { version: '2.0.0', indexVersion: null, repository: null, integrity: {} },
   })
   owned.add(id)
-  const stop = follow()
+  const { stop } = follow()
   await journal.append([...installation(id), ...installation(other)], 'http')
   assert.deepEqual(fetched.splice(0), [id, other])
   await journal.append([updated(id), updated(other)], 'http')

@@ -48,6 +48,7 @@ test('a placement on a host that goes just then is replaced all the same', async
     plugins: () => [],
     labels: () => new Map(),
     hasNone: () => hasNone,
+    isHere: () => false,
     async place(...given) {
       placed.push(given)
       return {} as Plugin
