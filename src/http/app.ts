@@ -115,7 +115,9 @@ export function createApp({
     const key = context.headers['idempotency-key']
     // Whoever has no token does not have the store asked, and is told of no names.
     const run = async (requestKey?: string): Promise<Answer | undefined> =>
-      route.open === true ? request.run(requestKey) : lookingAgain(lifecycle, () => request.run(requestKey))
+      route.open === true
+        ? request.run(requestKey)
+        : lookingAgain(lifecycle, () => request.run(requestKey), { isCommand: route.method !== 'GET' })
     if (key === undefined || !takesKey(route)) return run()
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {

@@ -27,10 +27,10 @@ export type LifecycleFacade = Omit<Lifecycle, AskedElsewhere> & {
   ) => ReturnType<Lifecycle[Question]> | Promise<ReturnType<Lifecycle[Question]>>
 } & {
   /**
-   * In a fleet: resolves when this host knows what the others had written down when it was called, or after a moment. Absent:
-   * nobody else writes.
+   * In a fleet: resolves when this host knows what the others had written down when it was called, or after a moment. Answers
+   * whether it knows. Absent: nobody else writes.
    */
-  catchUp?(): Promise<void>
+  catchUp?(): Promise<boolean>
 }
 
 /** What is said of names before anything is done, and may be another host's news: what was installed there, or uninstalled. */
@@ -39,13 +39,17 @@ const saidOfNames: ReadonlySet<ProblemCode> = new Set([
   ...(['repository_unknown', 'plugin_not_in_repository', 'ambiguous_repository'] as const),
 ])
 
+/** Of these names everything is in what all hosts share. */
+const sharedNames: ReadonlySet<ProblemCode> = new Set([...saidOfNames].filter((code) => code !== 'not_found'))
+
 /**
  * Asks once more where a name is refused and another host has written something down meanwhile: what one host of a fleet has
- * answered is so at the next one that is asked.
+ * answered is so at the next one that is asked. A command is not refused for a name that may be there: throws `fleet_unreachable`.
  */
 export async function lookingAgain<T>(
   lifecycle: Pick<LifecycleFacade, 'catchUp' | 'lastSeq'>,
   ask: () => T | Promise<T>,
+  { isCommand }: { isCommand: boolean },
 ): Promise<T> {
   // What is written down meanwhile is this host's own.
   if (lifecycle.catchUp === undefined) return ask()
@@ -54,10 +58,20 @@ export async function lookingAgain<T>(
     return await ask()
   } catch (error) {
     if (!(error instanceof Problem) || !saidOfNames.has(error.code)) throw error
-    await lifecycle.catchUp()
+    const isKnown = await lifecycle.catchUp()
+    if (!isKnown && isCommand && sharedNames.has(error.code)) throw unknownNow(error)
     if (lifecycle.lastSeq === lastSeq) throw error
     return ask()
   }
+}
+
+function unknownNow(refusal: Problem): Problem {
+  return new Problem(
+    'fleet_unreachable',
+    "This host does not hear from the fleet's store what others have done, and goes by what it knew last, so nothing was changed: " +
+      `${refusal.message} Ask another host, or try again.`,
+    { cause: refusal },
+  )
 }
 
 /** The hosts that work as one. Everything throws `Problem`s. */

@@ -149,7 +149,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
     const carry = (by: CommandContext): Promise<unknown> =>
-      lookingAgain(lifecycle, () => carryOut(lifecycle, verb, body, by))
+      lookingAgain(lifecycle, () => carryOut(lifecycle, verb, body, by), { isCommand: verb !== 'list' })
     // Null says the same as leaving it out.
     if (responsibility === undefined || transaction === undefined || transaction === null || verb === 'list')
       return carry({ by: 'mqtt' })

@@ -84,3 +84,18 @@ test('a plugin that one host has installed can be told something over MQTT at on
   )
   assert.equal(JSON.parse(answer).status, 'ok', answer)
 })
+
+test('a command for a name that nobody here knows is not known to be wrong while the store is away', async (t) => {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  const toggle = () => a.request('POST', '/api/plugins/none/toggle', { body: { enabled: true } })
+  assert.equal((await toggle()).status, 404)
+  await stage.nats.stop()
+  const { status, body } = await toggle()
+  assert.deepEqual([status, body.code], [503, 'fleet_unreachable'])
+  assert.match(
+    body.detail,
+    /^This host does not hear .* nothing was changed: .*none.* Ask another host, or try again\.$/,
+  )
+  assert.equal((await a.request('GET', '/api/plugins/none')).status, 404)
+})

@@ -34,7 +34,7 @@ test('however many ask for what nobody has, the store gets one question at a tim
   await turn()
   assert.equal(questions.length, 2)
   questions[1]?.()
-  await Promise.all(others)
+  assert.ok((await Promise.all(others)).every(Boolean))
   assert.equal(questions.length, 2)
 })
 
@@ -48,7 +48,7 @@ test('a store that does not answer keeps nobody for longer than two seconds, als
   void catchUp().then(() => (later.isDone = true))
   await turn()
   clock.advance(1_900)
-  await asked
+  assert.equal(await asked, false)
   await turn()
   clock.advance(100)
   await turn()
