@@ -29,15 +29,25 @@ export function createFleetInstalling(parts: FleetInstallingParts): LifecycleFac
     if (installed(id)) {
       throw new Problem('already_installed', `${id} is installed; to get another version, update it.`)
     }
-    await parts.whileMoving(
-      id,
-      () => lifecycle.install(request, command),
-      // This host still gives back what it had of an earlier installation, and that has ended this one.
-      (error) => error instanceof ElsewhereError && !installed(id),
-    )
-    // Whatever comes next is for the host that has it.
-    await parts.holderSoon(id).catch(() => undefined)
-    // Its files are here already, whoever has it.
-    return lifecycle.get(id)
+    try {
+      await parts.whileMoving(
+        id,
+        () => lifecycle.install(request, command),
+        // This host still gives back what it had of an earlier installation, and that has ended this one.
+        (error) => error instanceof ElsewhereError && !installed(id),
+      )
+      // Whatever comes next is for the host that has it.
+      await parts.holderSoon(id).catch(() => undefined)
+      // Its files are here already, whoever has it.
+      return lifecycle.get(id)
+    } catch (error) {
+      // As a name that nobody has it would be looked for at the other hosts, and installed once more.
+      throw error instanceof Problem && error.code === 'plugin_not_installed' ? uninstalled(id, error) : error
+    }
   }
+}
+
+function uninstalled(id: string, cause: Problem): Problem {
+  const message = `${id} was installed, and uninstalled by somebody else before that was answered.`
+  return new Problem('invalid_transition', message, { cause })
 }

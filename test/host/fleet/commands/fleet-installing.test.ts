@@ -4,6 +4,7 @@ import { systemClock } from '../../../../src/base/time/clock.ts'
 import { createFleetInstalling } from '../../../../src/host/fleet/commands/fleet-installing.ts'
 import { createWhileMoving } from '../../../../src/host/fleet/commands/while-moving.ts'
 import { initialState } from '../../../../src/journal/fold/evolve.ts'
+import { lookingAgain } from '../../../../src/lifecycle/facade.ts'
 import { ownsAll } from '../../../../src/lifecycle/ownership.ts'
 import type { Fact } from '../../../../src/schema/journal/journal-event.ts'
 import { gateFixture } from '../../../helpers/fixture-repository.ts'
@@ -22,6 +23,33 @@ return plugin
   },
 ]
 
+const uninstallation: Fact = { type: 'PluginUninstalled', plugin: id, data: { purged: [] } }
+
+test('an installation that somebody has taken back before it was answered is not done anew', async (t) => {
+  const host = await startHostFor(t, { plugins })
+  const { lifecycle } = host.host
+  const install = createFleetInstalling({
+    lifecycle,
+    whileMoving: (_id, attempt) => attempt(),
+    journal: { live: initialState(), finishBegun: () => Promise.resolve() },
+    maySpeak: () => true,
+    holderSoon: () => lifecycle.record([uninstallation] as never, 'http'),
+  })
+  const face = {
+    catchUp: () => Promise.resolve(true),
+    get lastSeq() {
+      return lifecycle.lastSeq
+    },
+  }
+  await assert.rejects(
+    lookingAgain(face, () => install({ fullId: id }, { by: 'http' }), { isCommand: true }),
+    { code: 'invalid_transition', message: /was installed, and uninstalled by somebody else/ },
+  )
+  const { events } = (await host.request('GET', '/api/history?limit=1000')).body
+  const types = events.map(({ type }: Fact) => type)
+  assert.equal(types.filter((type: string) => type === 'PluginInstalled').length, 1, types.join())
+})
+
 test('an installation leaves the host to end what it was cut off from, and is done then', async (t) => {
   const host = await startHostFor(t, { plugins })
   const { lifecycle } = host.host
@@ -34,7 +62,7 @@ test('an installation leaves the host to end what it was cut off from, and is do
   const facts: Fact[] = [
     { type: 'PluginUnloadRequested', plugin: id, data: { reason: 'uninstall' } },
     { type: 'PluginUnloaded', plugin: id, data: { reason: 'uninstall' } },
-    { type: 'PluginUninstalled', plugin: id, data: { purged: [] } },
+    uninstallation,
   ]
   await lifecycle.record(facts as never, 'http')
   // Time goes on with each look at it, so that no machine is too slow.
