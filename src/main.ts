@@ -256,8 +256,9 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
 
 async function runFleetCommand({ command, membership }: FleetCommand): Promise<string> {
   // No other command needs the store's client.
-  const { joinCommand, leaveCommand } = await import('./maintenance/fleet/commands.ts')
-  const { text, isWhole } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
+  const { joinCommand, leaveCommand, restoreCommand } = await import('./maintenance/fleet/commands.ts')
+  const carryOut = { 'fleet join': joinCommand, 'fleet leave': leaveCommand, 'fleet restore': restoreCommand }
+  const { text, isWhole } = await carryOut[command](membership)
   // Who runs it from a script does not read what was left out.
   if (!isWhole) process.exitCode = exitCode.failed
   return text

@@ -20,9 +20,9 @@ export type PublishingCommand =
   /** `keyFile`: undefined for minisign's own place. */
   | { command: 'sign'; folder: string; keyFile: string | undefined; hashesOnly: boolean }
 
-/** To take a data directory into a fleet, and to make one out of it. */
+/** To take a data directory into a fleet, to make one out of it, and to put back what its store has lost. */
 export interface FleetCommand {
-  command: 'fleet join' | 'fleet leave'
+  command: 'fleet join' | 'fleet leave' | 'fleet restore'
   membership: FleetSettings & { dataDirectory: string; secretKeyFile: string }
 }
 
@@ -83,18 +83,18 @@ export function parseCommandLine(
 
 function readFleetCommand(operands: readonly string[], settings: Settings): FleetCommand {
   const [action, place = '', ...rest] = operands
-  const isJoining = action === 'join' && operands.length === 1
+  const isOfHost = (action === 'join' || action === 'restore') && operands.length === 1
   const isLeaving = action === 'leave' && place !== '' && rest.length === 0
-  if (!isJoining && !isLeaving) {
+  if (!isOfHost && !isLeaving) {
     throw new SettingsError(
-      'The commands are: lupine fleet join, and lupine fleet leave DIRECTORY; see lupine --help.',
+      'The commands are: lupine fleet join, lupine fleet restore, and lupine fleet leave DIRECTORY; see lupine --help.',
     )
   }
   const { fleet, secretKeyFile, dataDirectory } = settings
   if (fleet === undefined) throw invalid('fleetUrl', undefined, 'set for this command')
   if (secretKeyFile === undefined) throw invalid('secretKeyFile', undefined, 'set for this command')
-  return isJoining
-    ? { command: 'fleet join', membership: { ...fleet, secretKeyFile, dataDirectory } }
+  return isOfHost
+    ? { command: `fleet ${action}`, membership: { ...fleet, secretKeyFile, dataDirectory } }
     : { command: 'fleet leave', membership: { ...fleet, secretKeyFile, dataDirectory: place } }
 }
 
@@ -168,6 +168,7 @@ export function helpText(): string {
     '       lupine decrypt [flags]    write all secrets in plain text again',
     '       lupine fleet join [flags]   take the stopped host in --data-dir into a fleet; the directory stays as it is',
     '       lupine fleet leave DIRECTORY [flags]   make a data directory out of a fleet whose hosts are stopped',
+    '       lupine fleet restore [flags]   put back what the store of a fleet has lost, from the copy of a stopped host',
     '       lupine keygen FILE        make a key to sign a repository with, and show its public half',
     '       lupine sign FOLDER [--key FILE] [--hashes-only]   fill in the hashes of its index, and sign it',
     '       lupine --help | --version',

@@ -125,7 +125,12 @@ test('what cannot be done ends with one line, and makes nothing', async (context
   await runProgram(['secret-key', '--secret-key-file', key])
   const environment = { HOST_FLEET_URL: stage.url(), HOST_SECRET_KEY_FILE: key, HOST_FLEET: 'nobody' }
   const refusals: [words: string[], changes: Record<string, string>, code: number, line: RegExp][] = [
-    [['leave'], {}, 2, /^lupine: The commands are: lupine fleet join, and lupine fleet leave DIRECTORY;/],
+    [
+      ['leave'],
+      {},
+      2,
+      /^lupine: The commands are: lupine fleet join, lupine fleet restore, and lupine fleet leave DIRECTORY;/,
+    ],
     [['join'], { HOST_FLEET_URL: '' }, 2, /HOST_FLEET_URL .* must be set for this command/],
     [['leave', place], { HOST_SECRET_KEY_FILE: '' }, 2, /HOST_SECRET_KEY_FILE .* must be set/],
     [['leave', place], { HOST_SECRET_KEY_FILE: `${key}-none` }, 1, /HOST_SECRET_KEY_FILE cannot be used/],

@@ -139,14 +139,28 @@ test('the commands that join and leave take what they need of the settings, and 
     [joining.command, joining.membership.fleet, joining.membership.dataDirectory],
     ['fleet join', 'site', 'own'],
   )
+  const restoring = read('restore')
+  assert.ok('membership' in restoring)
+  assert.deepEqual([restoring.command, restoring.membership.dataDirectory], ['fleet restore', 'own'])
   const leaving = read('leave', 'place')
   assert.ok('membership' in leaving)
   assert.deepEqual(
     [leaving.command, leaving.membership.secretKeyFile, leaving.membership.dataDirectory],
     ['fleet leave', 'key', 'place'],
   )
-  for (const words of [[], ['join', 'x'], ['leave'], ['leave', ''], ['leave', 'a', 'b'], ['stay']]) {
-    assert.throws(() => read(...words), /^SettingsError: The commands are: lupine fleet join, and lupine/)
+  for (const words of [
+    [],
+    ['join', 'x'],
+    ['restore', 'x'],
+    ['leave'],
+    ['leave', ''],
+    ['leave', 'a', 'b'],
+    ['stay'],
+  ]) {
+    assert.throws(
+      () => read(...words),
+      /^SettingsError: The commands are: lupine fleet join, lupine fleet restore, and lupine/,
+    )
   }
   const without = (name: string) => () => parseCommandLine(['fleet', 'join'], { ...given, [name]: '' }, false)
   assert.throws(without('HOST_FLEET_URL'), /HOST_FLEET_URL .* must be set for this command/)

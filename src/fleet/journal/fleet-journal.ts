@@ -219,7 +219,8 @@ async function refuseOther(
 }
 
 const lostEndAdvice = (directory: string): string =>
-  'its servers have lost the last ones, as in a power cut, or were put back from an older backup. Put a newer one in place; or, to go on ' +
+  'its servers have lost the last ones, as in a power cut, or were put back from an older backup. Put a newer one in place; or stop all ' +
+  'hosts, bring them back by "lupine fleet restore", run with the data directory of each host, and start the hosts again; or, to go on ' +
   `without them, move ${directory} away, but keep it, and start this host again. The same goes for each host that says so.`
 
 /** Whether the stream has the event with this id under this number. */

@@ -8,7 +8,7 @@ import { lockDirectory } from '../../journal/lock/lock.ts'
 import { defaultRepositoryLimits } from '../../repository/limits.ts'
 import type { DirectorySettings } from './read-host.ts'
 
-/** What `lupine fleet join` and `lupine fleet leave` have in common. */
+/** What the commands of `lupine fleet` have in common. */
 
 export interface MembershipSettings extends DirectorySettings {
   connection: StoreConnection

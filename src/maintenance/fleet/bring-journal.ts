@@ -1,17 +1,12 @@
 import { isDeepStrictEqual } from 'node:util'
 import { eventsOf } from '../../fleet/journal/events-of.ts'
 import type { JournalStream } from '../../fleet/journal/journal-stream.ts'
-import { encodeMessage } from '../../fleet/journal/stream-message.ts'
-import { journalSubject } from '../../fleet/journal/subjects.ts'
-import { retrying } from '../../fleet/store/retrying.ts'
-import { StoreRefusedError, unreachable } from '../../fleet/store/store-errors.ts'
+import { StoreRefusedError } from '../../fleet/store/store-errors.ts'
 import { stampFacts } from '../../journal/fold/stamp.ts'
 import type { JournalEvent, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { MembershipSettings } from './at-rest.ts'
+import { createEventPublisher } from './publish-events.ts'
 import type { SingleHost } from './read-host.ts'
-
-/** Events that are on their way to the store at once. */
-const atOnce = 100
 
 /**
  * Writes the journal of the first host into the stream of the fleet, each event under its own number, on top of what is
@@ -31,48 +26,11 @@ export async function bringJournal(
   }
   const added = stampedAfter(host, settings)
   const end = journal.state.seq + added.length
+  const publisher = createEventPublisher(stream, host.vault, settings, end)
   // Before anything is written.
-  for (const event of eventsOf(journal, {})) messageOf(event)
-  let group: JournalEvent[] = []
-  for (const event of eventsOf(journal, { after: stream.last })) {
-    group.push(event)
-    if (group.length >= atOnce) {
-      await publish(group)
-      group = []
-    }
-  }
-  await publish(group)
-  await publish(added.filter(({ seq }) => seq > stream.last))
-
-  function messageOf(event: JournalEvent): string {
-    const text = encodeMessage(event, [], host.vault, end)
-    const size = Buffer.byteLength(text)
-    if (size <= stream.room()) return text
-    throw new StoreRefusedError(
-      `Event ${event.seq} takes ${size} bytes, and the fleet's store takes ${stream.room()} at once; raise max_payload of ` +
-        'nats-server for this.',
-    )
-  }
-
-  /** In order, over one connection: each goes on top of the one before. Those that are there already are answered so. */
-  async function publish(events: readonly JournalEvent[]): Promise<void> {
-    const texts = events.map(messageOf)
-    await retrying(settings.clock, () =>
-      Promise.all(
-        events.map(async ({ seq, id, plugin }, index) => {
-          const subject = journalSubject(settings.fleet, plugin)
-          const written = await stream.publish(subject, texts[index] ?? '', { id, expectedOfStream: seq - 1 })
-          if ('seq' in written && written.seq === seq) return
-          // One before it did not come through.
-          if ('refusedAfter' in written && written.refusedAfter < seq - 1)
-            throw unreachable('an event is missing')
-          throw new StoreRefusedError(
-            `Somebody else is writing to the stream ${stream.name}; run this again when it is over.`,
-          )
-        }),
-      ),
-    )
-  }
+  for (const event of eventsOf(journal, {})) publisher.requireRoom(event)
+  await publisher.publish(eventsOf(journal, { after: stream.last }))
+  await publisher.publish(added.filter(({ seq }) => seq > stream.last))
 }
 
 /** Which files there are, of plugins where those are not as they were installed. */

@@ -6,6 +6,7 @@ import type { StoreLogin } from '../../fleet/store/store-login.ts'
 import { readKeys } from '../secret-commands.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
+import { restoreEnd } from './restore-end.ts'
 
 /** What to tell whoever ran the command; `isWhole`: nothing was left out. */
 export interface Told {
@@ -13,7 +14,7 @@ export interface Told {
   isWhole: boolean
 }
 
-/** `lupine fleet join` and `lupine fleet leave`. */
+/** `lupine fleet join`, `lupine fleet leave` and `lupine fleet restore`. */
 
 export interface FleetCommandSettings extends StoreLogin {
   fleet: string
@@ -65,4 +66,23 @@ export async function leaveCommand(settings: FleetCommandSettings): Promise<Told
     '',
   ].join('\n')
   return { text, isWhole: leftOut.length === 0 }
+}
+
+export async function restoreCommand(settings: FleetCommandSettings): Promise<Told> {
+  const { before, last, withoutFiles } = await connected(settings, restoreEnd)
+  const { fleet, dataDirectory } = settings
+  if (last === before) {
+    const text = `The fleet ${fleet} has all that is in the copy of ${dataDirectory}, up to event ${last}; nothing was changed.\n`
+    return { text, isWhole: true }
+  }
+  const text = [
+    `The fleet ${fleet} has the events ${before + 1} to ${last} again, from the copy of ${dataDirectory}.`,
+    ...withoutFiles.map(
+      (plugin) =>
+        `Without files: ${plugin}; they are not there as they were installed, and another host may have them.`,
+    ),
+    'Run this with the data directory of each other host, too, and start the hosts then.',
+    '',
+  ].join('\n')
+  return { text, isWhole: true }
 }

@@ -1,0 +1,116 @@
+import assert from 'node:assert/strict'
+import { cp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
+import { systemFileSystem } from '../../../src/base/files/file-system.ts'
+import { readKeyFile } from '../../../src/base/keys/key-file.ts'
+import { openLeaseBucket } from '../../../src/fleet/leases/lease-bucket.ts'
+import { leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
+import { leaseTiming } from '../../../src/fleet/leases/timing.ts'
+import { restoreCommand } from '../../../src/maintenance/fleet/commands.ts'
+import { restoreEnd } from '../../../src/maintenance/fleet/restore-end.ts'
+import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { connectTo } from '../../helpers/nats-server.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
+import type { TestHost } from '../../helpers/test-host.ts'
+import { install, startFleetStage, untilPlugin } from '../../host/fleet/fleet-stage.ts'
+
+/** What the store of a fleet has lost of its end is brought back from the copies that its hosts have. */
+
+const hello = '@fixtures/hello'
+
+async function idsOf(host: TestHost): Promise<string[]> {
+  const { events } = (await host.request('GET', '/api/history?limit=1000')).body
+  return events.map(({ id }: { id: string }) => id)
+}
+
+/** Two hosts that are stopped, of which `a` has seen most, and a store that was put back from before what both have seen. */
+async function stageWithLostEnd(t: TestContext) {
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  const base = join(a.directory, '..')
+  const [store, backup] = [join(base, 'nats-server', 'store'), join(base, 'backup')]
+  await install(a, '@fixtures/demo')
+  await stage.nats.stop('SIGTERM')
+  await cp(store, backup, { recursive: true })
+  await stage.nats.start()
+  const b = await stage.start('b')
+  await install(a, hello)
+  await untilPlugin(b, hello, 'to be known', ({ state }) => state === 'running')
+  await b.host.close()
+  await untilPlugin(a, hello, 'to run', ({ host, state }) => host === 'a' && state === 'running')
+  const { status } = await a.request('POST', '/api/plugins/hello/config', {
+    body: { config: { name: 'moon' } },
+  })
+  assert.equal(status, 200)
+  const history = await idsOf(a)
+  await a.host.close()
+
+  await stage.nats.stop('SIGTERM')
+  await rm(store, { recursive: true })
+  await cp(backup, store, { recursive: true })
+  await stage.nats.start()
+  const restore = async (dataDirectory: string): Promise<string> => {
+    const login = { credentialsFile: undefined, passwordFile: undefined, caFile: undefined }
+    const given = {
+      servers: [stage.nats.url],
+      fleet: 'test',
+      dataDirectory,
+      secretKeyFile: join(base, 'key'),
+    }
+    return (await restoreCommand({ ...given, ...login })).text
+  }
+  return { stage, a, b, base, history, restore }
+}
+
+test('what a store has lost is brought back from the copies of its hosts, one after another, with the files of plugins', async (t) => {
+  const { stage, a, b, history, restore } = await stageWithLostEnd(t)
+  await assert.rejects(stage.start('a'), /lacks events that this host has seen .*lupine fleet restore/)
+  await rm(join(b.directory, 'plugins'), { recursive: true })
+  assert.match(
+    await restore(b.directory),
+    /^The fleet test has the events \d+ to \d+ again, .*\nWithout files: @fixtures\/demo; .*\nWithout files: @fixtures\/hello; /,
+  )
+  assert.match(await restore(a.directory), /^The fleet test has the events \d+ to \d+ again, .*\nRun this /)
+  assert.match(await restore(b.directory), /^The fleet test has all .*; nothing was changed\.$/m)
+  const again = await stage.start('b')
+  const { config } = await untilPlugin(again, hello, 'to run', ({ state }) => state === 'running')
+  assert.equal(config.name, 'moon')
+  assert.deepEqual((await idsOf(again)).slice(0, history.length), history)
+  // A host that has never seen the plugin finds its files.
+  await stage.start('c')
+  assert.equal(
+    (await again.request('PUT', '/api/plugins/hello/placement', { body: { host: 'c' } })).status,
+    200,
+  )
+  await untilPlugin(again, hello, 'to run on c', ({ host, state }) => host === 'c' && state === 'running')
+  await stage.start('a')
+})
+
+test('nothing is brought back beside a host that runs, nor into a fleet that has gone on without it', async (t) => {
+  const { stage, a, base, restore } = await stageWithLostEnd(t)
+  await assert.rejects(restore(await temporaryDirectory(t)), /There is no copy of a fleet's journal in /)
+  const connection = await connectTo(t, stage.nats.url)
+  const bucket = await openLeaseBucket(connection, leaseBuckets('test').hosts, undefined)
+  const clock: Clock = {
+    ...systemClock,
+    schedule(milliseconds, callback) {
+      if (milliseconds === leaseTiming.takeOverAfter)
+        void bucket.write('alive', '{"n":1}', revision ?? 0).then(callback)
+      else return systemClock.schedule(milliseconds, callback)
+      return { cancel: () => undefined }
+    },
+  }
+  const revision = await bucket.write('alive', '{}', 0)
+  const ring = await readKeyFile(systemFileSystem, join(base, 'key'))
+  const { directory } = a
+  await assert.rejects(
+    restoreEnd({ ...{ connection, fleet: 'test', directory, ring, clock }, files: systemFileSystem }),
+    /Hosts are at work in the fleet test \(alive\).* stop them first/,
+  )
+  const other = await stage.start('other')
+  const { lastSeq } = other.host.lifecycle
+  await assert.rejects(restore(directory), /has another event \d+ than the copy in .*Nothing was changed/)
+  assert.equal(other.host.lifecycle.lastSeq, lastSeq)
+})
