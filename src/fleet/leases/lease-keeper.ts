@@ -32,6 +32,8 @@ export interface LeaseKeeper {
   describe(descriptions: ReadonlyMap<string, HostDescription>): void
   /** Which hosts have no connection to the broker, as far as it is known here; this one may be among them. */
   seeBrokers(withoutBroker: ReadonlySet<string>): void
+  /** Whether this host's disk refuses what it would have to write down of a plugin that it takes. */
+  seeDisk(isFull: boolean): void
   /** Somebody wants the plugin to run elsewhere. Nothing happens when it does not run here. */
   giveBack(plugin: string): void
   /** To be asked before each act of a plugin, on the connection that it goes over. */
@@ -269,6 +271,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     want: (wanted) => dispatch({ type: 'wantedChanged', wanted }),
     describe: (descriptions) => dispatch({ type: 'hostsDescribed', descriptions }),
     seeBrokers: (withoutBroker) => dispatch({ type: 'brokersSeen', withoutBroker }),
+    seeDisk: (isFull) => dispatch({ type: 'diskSeen', isFull }),
     giveBack: (plugin) => dispatch({ type: 'giveBack', plugin }),
     mayAct: (plugin, epoch) => mayAct(state, plugin, epoch, elapsed()),
     maySpeak() {

@@ -54,9 +54,10 @@ function withdraw(state: LeaseState, own: OwnSession, now: number): Result {
 function sendRecord(state: LeaseState, own: OwnSession, n: number, now: number): Result {
   const { session, revision } = own
   const sent = new Map([...own.sent, [n, now] as const].slice(-rememberedRecords))
+  const record: SessionRecord = { session, n, ...(state.isFull ? { isFull: true } : {}) }
   return [
     { ...state, own: { ...own, n, sent, lastSent: now } },
-    [{ type: 'writeHost', host: state.host, record: { session, n }, expected: revision }],
+    [{ type: 'writeHost', host: state.host, record, expected: revision }],
   ]
 }
 

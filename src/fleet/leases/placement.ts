@@ -18,18 +18,20 @@ export interface Candidate {
   readonly plugins: number
   /** It has no connection to the broker, so that its plugins hear nothing and say nothing. */
   readonly withoutBroker?: boolean
+  /** Its disk refuses what it would have to write down of a plugin that it takes. */
+  readonly isFull?: boolean
 }
 
 export function isEligible(
   placement: Placement,
-  candidate: Omit<Candidate, 'plugins' | 'withoutBroker'>,
+  candidate: Omit<Candidate, 'plugins' | 'withoutBroker' | 'isFull'>,
 ): boolean {
   const { host, labels = [] } = placement
   if (candidate.draining || (host !== undefined && host !== candidate.id)) return false
   return labels.every((label) => candidate.labels.includes(label))
 }
 
-/** Of the hosts that may, the one with the fewest plugins; of several the first by name. One without a broker comes last. Undefined: none may. */
+/** Of the hosts that may, the one with the fewest plugins; of several the first by name. One without a broker, or with a full disk, comes last. Undefined: none may. */
 export function chooseHost(placement: Placement, candidates: readonly Candidate[]): string | undefined {
   let best: Candidate | undefined
   for (const candidate of candidates) {
@@ -40,9 +42,12 @@ export function chooseHost(placement: Placement, candidates: readonly Candidate[
   return best?.id
 }
 
+const isImpaired = ({ withoutBroker, isFull }: Candidate): boolean =>
+  withoutBroker === true || isFull === true
+
 function isBefore(left: Candidate, right: Candidate): boolean {
-  const [isLeftCutOff, isRightCutOff] = [left.withoutBroker === true, right.withoutBroker === true]
-  if (isLeftCutOff !== isRightCutOff) return isRightCutOff
+  const [isLeftImpaired, isRightImpaired] = [isImpaired(left), isImpaired(right)]
+  if (isLeftImpaired !== isRightImpaired) return isRightImpaired
   return left.plugins < right.plugins || (left.plugins === right.plugins && left.id < right.id)
 }
 

@@ -6,7 +6,9 @@ import { type LeaseRecord, sessionPattern, type SessionRecord } from './records.
 
 const session = Type.String({ pattern: sessionPattern.source })
 const epoch = Type.Integer({ minimum: 1 })
-const parseSession = createParser(Type.Object({ session, n: Type.Integer({ minimum: 0 }) }))
+const parseSession = createParser(
+  Type.Object({ session, n: Type.Integer({ minimum: 0 }), isFull: Type.Optional(Type.Literal(true)) }),
+)
 const parseLease = createParser(
   Type.Union([
     Type.Object({

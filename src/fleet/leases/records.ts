@@ -7,6 +7,8 @@
 export interface SessionRecord {
   readonly session: string
   readonly n: number
+  /** Its disk refuses what it would have to write down of a plugin that it takes. */
+  readonly isFull?: true
 }
 
 /** Of a plugin. Without host and session: it was given back. The epoch never goes down. */

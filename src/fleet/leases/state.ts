@@ -74,6 +74,8 @@ export interface LeaseState {
   readonly withoutBroker: ReadonlySet<string>
   /** Since when it is those. */
   readonly withoutBrokerSince: number
+  /** The disk of this host refuses what it would have to write down of a plugin. */
+  readonly isFull: boolean
 }
 
 export type LeaseEvent =
@@ -96,6 +98,7 @@ export type LeaseEvent =
   | { readonly type: 'wantedChanged'; readonly wanted: ReadonlyMap<string, Placement> }
   | { readonly type: 'hostsDescribed'; readonly descriptions: ReadonlyMap<string, HostDescription> }
   | { readonly type: 'brokersSeen'; readonly withoutBroker: ReadonlySet<string> }
+  | { readonly type: 'diskSeen'; readonly isFull: boolean }
   /** The broker has taken the session's client id over, so its old connection is closed. */
   | { readonly type: 'fenced'; readonly fence: string }
   /** Nothing of the plugin is left, and nothing of it waits to be sent. */
@@ -162,6 +165,7 @@ export function initialLeaseState(beginning: LeaseBeginning): LeaseState {
     descriptions: new Map(),
     withoutBroker: new Set(),
     withoutBrokerSince: 0,
+    isFull: false,
   }
 }
 

@@ -51,6 +51,8 @@ function handle(state: LeaseState, event: LeaseEvent, now: number): Result {
       return [{ ...state, descriptions: event.descriptions }, []]
     case 'brokersSeen':
       return [{ ...state, withoutBroker: event.withoutBroker, withoutBrokerSince: now }, []]
+    case 'diskSeen':
+      return [{ ...state, isFull: event.isFull }, []]
     case 'fenced':
       return takeFreeLeases({ ...state, fenced: new Set([...state.fenced, event.fence]) }, now)
     case 'stopped':

@@ -30,7 +30,8 @@ export function candidatesOf(state: LeaseState, now: number): Candidate[] {
     if (record === null || now - at >= timing.takeOverAfter) continue
     const { labels = [], draining = false } = descriptions.get(id) ?? {}
     const withoutBroker = state.withoutBroker.has(id)
-    live.push({ id, labels, draining, plugins: counts.get(record.session) ?? 0, withoutBroker })
+    const isFull = id === state.host ? state.isFull : record.isFull === true
+    live.push({ id, labels, draining, plugins: counts.get(record.session) ?? 0, withoutBroker, isFull })
   }
   return live
 }

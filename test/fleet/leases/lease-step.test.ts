@@ -468,25 +468,29 @@ test('the fewest plugins, the labels, the drain and the name decide where plugin
   assert.deepEqual(Object.fromEntries(chosen), { p: 'b', q: 'a', r: 'b', s: 'b', t: 'a' })
 })
 
-test('plugins go to a host without broker only when no other may run them', () => {
-  const candidates = [
-    { id: 'a', labels: ['serial'], draining: false, plugins: 0, withoutBroker: true },
-    { id: 'b', labels: [], draining: false, plugins: 7, withoutBroker: false },
-  ]
-  const plugins = [
-    ['p', {}],
-    ['q', { labels: ['serial'] }],
-    ['r', {}],
-  ] as const
-  assert.deepEqual(
-    [...chooseHosts(plugins, candidates)],
-    [
-      ['p', 'b'],
-      ['q', 'a'],
-      ['r', 'b'],
-    ],
-  )
-})
+for (const [what, impaired] of [
+  ['without broker', { withoutBroker: true }],
+  ['with a full disk', { isFull: true }],
+] as const)
+  test(`plugins go to a host ${what} only when no other may run them`, () => {
+    const candidates = [
+      { id: 'a', labels: ['serial'], draining: false, plugins: 0, ...impaired },
+      { id: 'b', labels: [], draining: false, plugins: 7 },
+    ]
+    const plugins = [
+      ['p', {}],
+      ['q', { labels: ['serial'] }],
+      ['r', {}],
+    ] as const
+    assert.deepEqual(
+      [...chooseHosts(plugins, candidates)],
+      [
+        ['p', 'b'],
+        ['q', 'a'],
+        ['r', 'b'],
+      ],
+    )
+  })
 
 test('others wait longer than a session may last on the slowest clock, counted by the fastest', () => {
   const { sessionLength, takeOverAfter, unloadAfter, renewEvery } = leaseTiming

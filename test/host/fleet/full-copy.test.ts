@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { jetstreamManager } from '@nats-io/jetstream'
 import { journalFileName } from '../../../src/journal/segments/segment.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
+import { connectTo } from '../../helpers/nats-server.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { install, startFleetStage, untilPlugin } from './fleet-stage.ts'
@@ -88,3 +90,31 @@ for (const [how, move] of [
     assert.equal(status, 200, body.detail)
     await untilPlugin(a, '@fixtures/hello', 'on a', ({ host, state }) => host === 'a' && state === 'running')
   })
+
+test('plugins of a host that ends go to no host whose disk is full, while there is another', async (t) => {
+  let isFull = false
+  const files = failingFileSystem(
+    (operation, path) => isFull && operation === 'write' && path.endsWith(journalFileName),
+  )
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  const b = await stage.start('b', { files })
+  const c = await stage.start('c')
+  for (const plugin of ['@fixtures/demo', '@fixtures/hello']) await install(a, plugin)
+  for (const path of ['/api/plugins/demo', hello])
+    await a.request('PUT', `${path}/placement`, { body: { host: 'a' } })
+  await untilPlugin(b, '@fixtures/hello', 'on a', ({ host, state }) => host === 'a' && state === 'running')
+  await until('b to know of it', async () => (await typesIn(b)).includes('PluginPlaced'))
+  isFull = true
+  for (const path of ['/api/plugins/demo', hello]) await a.request('PUT', `${path}/placement`, { body: {} })
+  const { streams } = await jetstreamManager(await connectTo(t, stage.nats.url))
+  await until('b to say that its disk is full', async () => {
+    const record = await streams.getMessage('KV_LUPINE_test_HOSTS', {
+      last_by_subj: '$KV.LUPINE_test_HOSTS.b',
+    })
+    return record?.json<{ isFull?: boolean }>().isFull
+  })
+  await a.host.close()
+  for (const plugin of ['@fixtures/demo', '@fixtures/hello'])
+    await untilPlugin(c, plugin, 'on c', ({ host, state }) => host === 'c' && state === 'running')
+})

@@ -264,6 +264,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
       review()
       timer = every(clock, reviewEvery, () => {
         following.lookAhead()
+        keeper.seeDisk(journal.ahead !== undefined)
         review()
       })
     },

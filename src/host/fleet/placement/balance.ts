@@ -1,5 +1,6 @@
 import { coordinatorLease } from '../../../fleet/leases/records.ts'
 import type { LeaseState } from '../../../fleet/leases/state.ts'
+import { candidatesOf } from '../../../fleet/leases/views.ts'
 import { hostsFor, pluginCounts } from './holders.ts'
 
 /** Plugins by which two hosts may differ. */
@@ -7,13 +8,15 @@ const toleratedDifference = 2
 
 /**
  * The plugin that this host gives away for balance: it has most, and another may take it that has fewer by more than is
- * tolerated. Hosts without a broker take no part. Pure.
+ * tolerated. Hosts without a broker, or with a full disk, take no part. Pure.
  */
 export function surplusOf(state: LeaseState, now: number): string | undefined {
-  const { host, withoutBroker } = state
-  if (withoutBroker.has(host)) return undefined
+  const { host } = state
+  const candidates = candidatesOf(state, now)
+  const apart = new Set(candidates.filter((one) => one.withoutBroker || one.isFull).map(({ id }) => id))
+  if (apart.has(host)) return undefined
   const counts = pluginCounts(state)
-  for (const other of withoutBroker) counts.delete(other)
+  for (const other of apart) counts.delete(other)
   const own = counts.get(host) ?? 0
   const isFullest = [...counts].every(([other, count]) => count < own || (count === own && host <= other))
   if (!isFullest) return undefined
@@ -22,7 +25,7 @@ export function surplusOf(state: LeaseState, now: number): string | undefined {
     if (isLeaving) return undefined
     // Those that share a host go together or not at all.
     if (phase !== 'running' || plugin === coordinatorLease || state.wanted.get(plugin)?.together) continue
-    const others = hostsFor(state, plugin, now, host).filter((other) => !withoutBroker.has(other))
+    const others = hostsFor(state, plugin, now, host).filter((other) => !apart.has(other))
     const fewest = Math.min(...others.map((other) => counts.get(other) ?? 0))
     if (own - fewest > toleratedDifference) return plugin
   }

@@ -38,3 +38,9 @@ for (const { title, counts, withoutBroker, given } of [
     assert.equal(surplusOf(fleet(counts, withoutBroker), 1), given ? '@acme/a0' : undefined)
   })
 }
+
+test('a host beside one with a full disk gives none away', () => {
+  const state = fleet({ a: 3, b: 0 }, [])
+  const hosts = new Map(state.hosts).set('b', seen({ session: '0-b-0', n: 1, isFull: true as const }))
+  assert.equal(surplusOf({ ...state, hosts }, 1), undefined)
+})
