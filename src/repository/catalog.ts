@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/time/clock.ts'
-import { inTurns, type Steps } from '../base/time/in-turns.ts'
+import { runCooperatively, type Steps } from '../base/time/cooperative-steps.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
@@ -178,7 +178,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async offers(repositories, installed = () => undefined) {
       const read = repositories.map(async (repository) => {
         try {
-          return await inTurns(offersOf(repository, await open(repository), installed))
+          return await runCooperatively(offersOf(repository, await open(repository), installed))
         } catch (error) {
           logger.debug('A repository is left out of the catalog', { repository: repository.name, error })
           return []

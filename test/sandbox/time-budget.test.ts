@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createProcessorLook } from '../../src/base/time/starvation.ts'
+import { createProcessorTimeMeter } from '../../src/base/time/starvation.ts'
 import {
   createProcessorShare,
   longestStep,
@@ -18,7 +18,7 @@ function budgetAt() {
   /** Milliseconds; for `still` the process had no processor, and for `waited` its neighbours in it, and not this thread. */
   const time = { now: 0, still: 0, waited: 0 }
   const clock = { monotonic: () => time.now, processorTime: () => time.now - time.still }
-  const share = createProcessorShare(createProcessorLook(clock, () => time.waited))
+  const share = createProcessorShare(createProcessorTimeMeter(clock, () => time.waited))
   return { time, budget: createTimeBudget(clock, share), neighbour: createTimeBudget(clock, share) }
 }
 

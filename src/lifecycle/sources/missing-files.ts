@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
@@ -81,7 +81,7 @@ export async function restoreMissingFiles(
     await writeDown('kept', { version, integrity })
     return
   }
-  const staged = await unlessAborted(
+  const staged = await abortable(
     signal,
     fetchFiles(context, id, version, signal),
     () => new Error(String(signal.reason)),

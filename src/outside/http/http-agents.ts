@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher, Pool } from 'undici'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { isLoopback } from '../../base/network/loopback.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAddress } from './http-address.ts'
 import { createKeptConnections } from './kept-connections.ts'
@@ -157,7 +157,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       const direct = isLoopback(address.hostname)
       if (!direct) {
         const judged = own.assertElsewhere(address.hostname, portOf(address.origin))
-        await unlessAborted(signal, judged, nobodyWaits, () => undefined)
+        await abortable(signal, judged, nobodyWaits, () => undefined)
       }
       const key = `${direct} ${insecure}`
       const agent = getOrInsert(agents, key, () => create(direct, insecure))

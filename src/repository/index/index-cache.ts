@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
-import { inTurns } from '../../base/time/in-turns.ts'
+import { runCooperatively } from '../../base/time/cooperative-steps.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { MinisignError } from '../../base/keys/minisign.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
@@ -86,7 +86,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     const { bytes, validators, signature } = answer
     const digest = createHash('sha256').update(bytes).digest('hex')
     const { known } = entry
-    const contents = known?.digest === digest ? known.read : await inTurns(indexSteps(bytes))
+    const contents = known?.digest === digest ? known.read : await runCooperatively(indexSteps(bytes))
     const read = { ...contents, signature }
     entry.known = { read, digest, validators, at: clock.monotonic() }
     for (const { fullId, errors } of read.unusable.slice(0, toldEntries)) {

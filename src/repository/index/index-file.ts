@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
-import { atOnce, type Steps } from '../../base/time/in-turns.ts'
+import { runToCompletion, type Steps } from '../../base/time/cooperative-steps.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
@@ -38,7 +38,7 @@ export interface ReadIndex {
 }
 
 /** Throws `SourceError` with what is wrong with the index as a whole. */
-export const readIndexFile = (bytes: Uint8Array): ReadIndex => atOnce(indexSteps(bytes))
+export const readIndexFile = (bytes: Uint8Array): ReadIndex => runToCompletion(indexSteps(bytes))
 
 /** The same entry by entry: a large index takes a quarter of a second. */
 export function* indexSteps(bytes: Uint8Array): Steps<ReadIndex> {

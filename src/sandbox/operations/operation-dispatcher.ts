@@ -1,4 +1,4 @@
-import { byKind } from '../../base/by-kind.ts'
+import { dispatchByKind } from '../../base/dispatch-by-kind.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -88,7 +88,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
-  const perform = byKind<Operation>({
+  const perform = dispatchByKind<Operation>({
     ...services,
     limitReached: ({ limit }) => limitReached(limit),
     resources({ resources }) {

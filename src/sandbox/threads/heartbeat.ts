@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { countedTime, createProcessorLook } from '../../base/time/starvation.ts'
+import { countedTime, createProcessorTimeMeter } from '../../base/time/starvation.ts'
 
 export interface HeartbeatSettings {
   clock: Clock
@@ -31,7 +31,7 @@ export function createHeartbeat(settings: HeartbeatSettings): Heartbeat {
   let sequence = 0
   let answered = 0
   let silence = 0
-  const processorSinceBeat = createProcessorLook(clock, settings.waited)
+  const processorSinceBeat = createProcessorTimeMeter(clock, settings.waited)
 
   function beat(): void {
     next = undefined

@@ -18,7 +18,7 @@ import {
   storeGivenUp,
 } from '../../../fleet/store/store-errors.ts'
 import { openValueBucket, type ValueBucket } from '../../../fleet/values/value-bucket.ts'
-import { unlessAborted } from '../../../base/time/unless-aborted.ts'
+import { abortable } from '../../../base/time/abortable.ts'
 import type { JournalSettings } from '../../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../../repository/limits.ts'
 import type { FleetSettings } from '../../../settings/fleet-settings.ts'
@@ -80,7 +80,7 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   const patience = { clock, logger, interrupt, giveUp: () => givenUp.abort() }
   const patiently = createPatience({ ...patience, waits: parts.waits })
   const connection = await patiently(() =>
-    unlessAborted(interrupt, connectStore(address), storeGivenUp, (late) => late.close()),
+    abortable(interrupt, connectStore(address), storeGivenUp, (late) => late.close()),
   )
   // What is under way over it is answered so, at once.
   givenUp.signal.addEventListener('abort', () => void connection.close().catch(() => undefined))

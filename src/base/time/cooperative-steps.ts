@@ -6,8 +6,8 @@ export type Steps<T> = Generator<undefined, T>
 /** Milliseconds of it at a stretch; then others have their turn. */
 const sliceLimit = 5
 
-/** Does long work in several turns. Rejects with what a step throws. */
-export async function inTurns<T>(steps: Steps<T>): Promise<T> {
+/** Runs long work over several turns of the event loop. Rejects with what a step throws. */
+export async function runCooperatively<T>(steps: Steps<T>): Promise<T> {
   for (let end = performance.now() + sliceLimit; ;) {
     const step = steps.next()
     if (step.done === true) return step.value
@@ -17,8 +17,8 @@ export async function inTurns<T>(steps: Steps<T>): Promise<T> {
   }
 }
 
-/** The same in one turn, where nobody waits for another. */
-export function atOnce<T>(steps: Steps<T>): T {
+/** Runs all of it in this turn, where nobody else waits for one. Throws what a step throws. */
+export function runToCompletion<T>(steps: Steps<T>): T {
   for (;;) {
     const step = steps.next()
     if (step.done === true) return step.value

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { atOnce, inTurns, type Steps } from '../../../src/base/time/in-turns.ts'
+import { runToCompletion, runCooperatively, type Steps } from '../../../src/base/time/cooperative-steps.ts'
 
 /** Each step takes as long as others wait at most. */
 function* longSteps(count: number): Steps<number> {
@@ -17,7 +17,7 @@ test('others have their turn between steps that take long, and what comes of all
     turns += 1
     next = setImmediate(turn)
   })
-  assert.equal(await inTurns(longSteps(5)), 5)
+  assert.equal(await runCooperatively(longSteps(5)), 5)
   clearImmediate(next)
   assert.ok(turns >= 4, `${turns} turns`)
 })
@@ -27,6 +27,6 @@ test('what a step throws is thrown to who waits', async () => {
     yield
     throw new Error('no')
   }
-  await assert.rejects(inTurns(failing()), /^Error: no$/)
-  assert.throws(() => atOnce(failing()), /^Error: no$/)
+  await assert.rejects(runCooperatively(failing()), /^Error: no$/)
+  assert.throws(() => runToCompletion(failing()), /^Error: no$/)
 })

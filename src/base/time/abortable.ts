@@ -1,8 +1,8 @@
 /**
- * What comes of the task, but rejects with what `givenUp` makes as soon as nobody waits any more. `undo` gets what comes of it
- * after that.
+ * Settles as `task` does, but rejects with the error of `givenUp` as soon as `signal` is aborted; what the task comes to after that
+ * goes to `undo`. The task itself goes on.
  */
-export function unlessAborted<T>(
+export function abortable<T>(
   signal: AbortSignal | undefined,
   task: Promise<T>,
   givenUp: () => Error,
