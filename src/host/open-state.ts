@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { putAside } from '../base/files/put-aside.ts'
+import { quarantine } from '../base/files/quarantine.ts'
 import { storageFaultAt } from '../base/files/storage-fault.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
@@ -66,7 +66,7 @@ async function putSnapshotAside(
   error: Error,
 ): Promise<void> {
   const path = join(directory, snapshotFileName)
-  const kept = await asStartError(putAside(path, clock.now(), { files, logger }))
+  const kept = await asStartError(quarantine(path, clock.now(), { files, logger }))
   logger.warn(
     '.host.json could not be read; it was put aside, and is written anew from the journal of the fleet',
     {

@@ -18,16 +18,17 @@ const ownTime = /^\d+$/
 const oldestKept = 1
 const newestKept = 3
 
-interface PutAsideParts {
+interface QuarantineParts {
   files: FileSystem
   logger: Logger
 }
 
-export const damagedName = (name: string, time: string | number): string => `${name}${mark}${time}`
+/** The name under which a damaged file is kept. `time`: when it was found damaged, milliseconds since the epoch or a text. */
+export const quarantinedName = (name: string, time: string | number): string => `${name}${mark}${time}`
 
-/** Puts a damaged file or folder aside. Answers where it is now. */
-export async function putAside(path: string, now: number, parts: PutAsideParts): Promise<string> {
-  const kept = damagedName(path, now)
+/** Renames a damaged file or folder, so that nobody reads it any more and nothing of it is lost. Answers where it is now. */
+export async function quarantine(path: string, now: number, parts: QuarantineParts): Promise<string> {
+  const kept = quarantinedName(path, now)
   await parts.files.rename(path, kept)
   await removeOldCopies(dirname(path), String(now), (name) => name === basename(path), parts)
   return kept
@@ -41,7 +42,7 @@ export async function removeOldCopies(
   directory: string,
   latest: string,
   isOf: (name: string) => boolean,
-  { files, logger }: PutAsideParts,
+  { files, logger }: QuarantineParts,
 ): Promise<void> {
   try {
     const copies = (await files.readdir(directory)).flatMap((name) => {

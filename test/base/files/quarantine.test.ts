@@ -3,7 +3,7 @@ import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { systemFileSystem } from '../../../src/base/files/file-system.ts'
-import { putAside } from '../../../src/base/files/put-aside.ts'
+import { quarantine } from '../../../src/base/files/quarantine.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 
@@ -16,7 +16,7 @@ test('copies of one file go when they are too many, those in the middle, and the
     await writeFile(join(directory, name), '')
   await mkdir(join(directory, 'a.damaged-15'))
   await writeFile(join(directory, 'a.damaged-15', 'inside'), '')
-  const kept = await putAside(join(directory, 'a'), 20, { files: systemFileSystem, logger })
+  const kept = await quarantine(join(directory, 'a'), 20, { files: systemFileSystem, logger })
   assert.equal(kept, join(directory, 'a.damaged-20'))
   assert.deepEqual((await readdir(directory)).sort(), [
     ...['a.12', 'a.damaged-11', 'a.damaged-14', 'a.damaged-15', 'a.damaged-20'],
@@ -33,7 +33,7 @@ test('the copy of now stays, also where the clock was set back since', async (t)
   const logger = createRecordingLogger()
   for (const time of [10, 30, 31, 32]) await writeFile(join(directory, `a.damaged-${time}`), '')
   await writeFile(join(directory, 'a'), 'now')
-  await putAside(join(directory, 'a'), 20, { files: systemFileSystem, logger })
+  await quarantine(join(directory, 'a'), 20, { files: systemFileSystem, logger })
   assert.deepEqual(
     (await readdir(directory)).sort(),
     [10, 20, 31, 32].map((time) => `a.damaged-${time}`),
@@ -48,7 +48,7 @@ test('only what a host has put aside by itself is removed, the oldest and the ne
   const others = ['a.damaged-1100.gz', 'a.damaged-mine', 'a.damaged-2025-02-01T10-00-00.000Z', 'a.damaged-']
   const ofAnother = ['a.damaged-10.damaged-11', 'a.damaged-10.damaged-12', 'a.damaged-10.damaged-13']
   for (const name of ['a', ...copies, ...others, ...ofAnother]) await writeFile(join(directory, name), '')
-  await putAside(join(directory, 'a'), 2_000, { files: systemFileSystem, logger })
+  await quarantine(join(directory, 'a'), 2_000, { files: systemFileSystem, logger })
   const kept = [900, 1_200, 1_300, 2_000].map((time) => `a.damaged-${time}`)
   assert.deepEqual((await readdir(directory)).sort(), [...kept, ...others, ...ofAnother].sort())
 })
@@ -59,7 +59,7 @@ test('copies that cannot be removed are told of, and the file is put aside all t
   for (const time of [11, 12, 13, 14]) await writeFile(join(directory, `a.damaged-${time}`), '')
   await writeFile(join(directory, 'a'), 'now')
   const rm = () => Promise.reject(new Error('EIO: i/o error'))
-  await putAside(join(directory, 'a'), 20, { files: { ...systemFileSystem, rm }, logger })
+  await quarantine(join(directory, 'a'), 20, { files: { ...systemFileSystem, rm }, logger })
   assert.ok((await readdir(directory)).includes('a.damaged-20'))
   assert.deepEqual(
     logger.lines.map(({ message }) => message),
