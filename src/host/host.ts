@@ -7,7 +7,7 @@ import type { Logger } from '../base/log/log.ts'
 import { countLines } from '../base/log/log-counter.ts'
 import { takeRightsOfOthers } from '../base/files/private-files.ts'
 import { createScope } from '../base/scope.ts'
-import { storageFaultAt } from '../base/files/storage-fault.ts'
+import { startStorageFault } from '../base/files/storage-fault.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { portOf } from '../base/network/url-port.ts'
 import { createWarner } from '../base/log/warning.ts'
@@ -290,7 +290,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   } catch (error) {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
-    const reason = storageFaultAt(error)
+    const reason = startStorageFault(error)
     isRefusedByDisk = reason !== undefined
     await scope.close().catch((closing: unknown) => logger.error('Closing failed', { error: closing }))
     if (reason === undefined || error instanceof StartError) throw error

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { quarantine } from '../base/files/quarantine.ts'
-import { storageFaultAt } from '../base/files/storage-fault.ts'
+import { startStorageFault } from '../base/files/storage-fault.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
@@ -110,7 +110,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   }
   await requireKeysOfStores(files, directory, ring).catch((error: unknown) => {
     // What the file system refuses is told with what to do about it.
-    throw storageFaultAt(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
+    throw startStorageFault(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
   })
   await pluginDirectory.requireReadable()
   if (journal.first > 1) {

@@ -1,7 +1,7 @@
 import { type AvailableMemory, createAvailableMemory } from '../base/memory/available-memory.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import { isMachineFault } from '../base/files/machine-fault.ts'
+import { isSystemFault } from '../base/files/system-fault.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
 import type { Excess } from '../schema/worker/worker-protocol.ts'
 import {
@@ -122,7 +122,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
           const again =
             slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
           // For another worker there is no room either.
-          if (!again || isUnwanted() || isMachineFault(error)) throw error
+          if (!again || isUnwanted() || isSystemFault(error)) throw error
           const excess = excesses[error.code]
           if (excess !== undefined) slot.moveAway(excess)
           if (error.code === 'worker_full') slot.crowdOut()

@@ -5,7 +5,7 @@ import { createServer as createSecureServer } from 'node:tls'
 import { type ClientAddresses, peerOf } from '../../base/network/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
 import { urlHostOf } from '../../base/network/loopback.ts'
-import { shortageOfFiles } from '../../base/network/open-files.ts'
+import { fileDescriptorShortage } from '../../base/network/file-descriptor-shortage.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields, Logger } from '../../base/log/log.ts'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
@@ -144,7 +144,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       const server = createTcpServer()
       tcpServer = server
       server.on('connection', (socket: Socket) => {
-        const shortage = shortageOfFiles(socket)
+        const shortage = fileDescriptorShortage(socket)
         if (shortage !== undefined) warn(shortage)
       })
       await new Promise<void>((resolve, reject) => {

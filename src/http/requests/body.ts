@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
@@ -47,7 +47,7 @@ export async function readJsonBody(context: Context): Promise<unknown> {
       'The body must be UTF-8 JSON; send it with Content-Type: application/json.',
     )
   }
-  const readBytes = await writing(bodyReader)
+  const readBytes = await asStorageProblem(bodyReader)
   try {
     await readBytes(context, async () => undefined)
   } catch (error) {

@@ -1,5 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import type { InstalledFiles, StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
@@ -133,7 +133,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
-    if (purge.includes('kv')) await writing(() => stores.remove(id))
+    if (purge.includes('kv')) await asStorageProblem(() => stores.remove(id))
     if (purge.includes('files')) await directory.remove(identifierOf(id))
     if (purge.length > 0) await purges.end(id)
   }
@@ -264,7 +264,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
     ...rollbacks,
 
     async uninstall(id, purge, { by, requestKey }) {
-      if (purge.length > 0) await writing(() => purges.begin(id))
+      if (purge.length > 0) await asStorageProblem(() => purges.begin(id))
       await unloadIfRunning(id, 'uninstall', by)
       const leaving = leavingSecrets(context, id)
       const facts = decide(snapshotOfPlugin(context, id), {

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
@@ -198,7 +198,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       } catch (error) {
         if (signal.aborted) return
         if (isPassing(error)) throw error
-        if (isMachineFault(error)) heldUp.add(id)
+        if (isSystemFault(error)) heldUp.add(id)
         crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
         await settle(id)
       } finally {
@@ -238,7 +238,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           // What came of its code is in its log already, and what is there is in the host's.
           if (error instanceof Problem)
             effects.say(id, 'error', `The plugin could not be loaded: ${error.message}`)
-          if (isMachineFault(error)) heldUp.add(id)
+          if (isSystemFault(error)) heldUp.add(id)
         }
       } finally {
         finish()

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -67,7 +67,7 @@ async function match(
   }
   if (!(await directory.exists(identifier))) return { matches: false }
   const release = { version: wanted.version ?? '', integrity: wanted.integrity }
-  const present = await directory.readManifest(identifier).catch(unlessMachineFault)
+  const present = await directory.readManifest(identifier).catch(rethrowSystemFault)
   // A file edited by hand is told when the plugin is loaded; it is no other version.
   const isOther =
     present?.version === release.version

@@ -1,5 +1,5 @@
 import type { SerialPort } from 'serialport'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
 import { noticeHangUp } from './hang-up.ts'
@@ -24,7 +24,7 @@ export async function openSerialPort(settings: SerialSettings): Promise<SerialPo
   const refusal = await refuseSerialPath(path)
   if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.passing)
   const library = await serialLibrary().catch((error: unknown) => {
-    throw new SerialFailure(messageOf(error), isMachineFault(error))
+    throw new SerialFailure(messageOf(error), isSystemFault(error))
   })
   return new Promise((resolve, reject) => {
     const port = new library.SerialPort({ ...settings, autoOpen: false })

@@ -1,6 +1,6 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 
 /** Why a path is not opened as a serial port. `passing`: it may be one later. */
 export interface PathRefusal {
@@ -71,7 +71,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    unlessMachineFault(error)
+    rethrowSystemFault(error)
     return ''
   }
 }

@@ -1,14 +1,14 @@
-import { clockInDoubt } from '../../base/network/certificate-time.ts'
-import { unreachable } from '../../base/network/unreachable.ts'
+import { certificateClockHint } from '../../base/network/certificate-clock-hint.ts'
+import { unreachableReason } from '../../base/network/unreachable-reason.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 /** Why a file of a repository could not be fetched, and what to do. `now`: as certificates are measured by, that of the system. */
 export function networkReason(path: string, error: unknown, now: number): string {
   const code = systemErrorCode(error) ?? ''
-  const reason = unreachable(code)
+  const reason = unreachableReason(code)
   if (reason !== undefined) return reason
   if (code === 'ECONNRESET') return 'the connection was cut off; try again later'
-  const doubt = clockInDoubt(messageOf(error), now)
+  const doubt = certificateClockHint(messageOf(error), now)
   if (doubt !== undefined) {
     return `the time of its certificate is not now (${code}): ${doubt}; set the clock, or use a certificate that is valid`
   }

@@ -22,7 +22,7 @@ const fewFiles = 16
  * What to tell when a connection has taken one of the last files that the process may open: then the system cuts off whoever
  * comes, and the host hears nothing of it. The number of a file is the lowest that is free, so it tells how many are open.
  */
-export function shortageOfFiles(socket: Socket): string | undefined {
+export function fileDescriptorShortage(socket: Socket): string | undefined {
   const limit = filesLimit()
   const { _handle: handle } = socket as Socket & { _handle?: { fd?: number } | null }
   if (limit === undefined || handle?.fd === undefined || handle.fd < limit - fewFiles) return undefined

@@ -8,4 +8,4 @@ const words: Readonly<Record<string, string>> = {
 }
 
 /** Why a server cannot be reached, and what to do, by the code of the system's error; undefined: it was something else. */
-export const unreachable = (code: string | undefined): string | undefined => words[code ?? '']
+export const unreachableReason = (code: string | undefined): string | undefined => words[code ?? '']

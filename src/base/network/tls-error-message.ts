@@ -5,7 +5,7 @@ const oldTls = /^(unsupported protocol|tlsv1 alert protocol version)$/
 const wantsCertificate = /^tlsv13 alert certificate required$/
 
 /** What an error of TLS with `host` (a name, or what it is) means, in front of OpenSSL's own words. Undefined: it is none of OpenSSL's. */
-export function tlsWords(message: string, host: string): string | undefined {
+export function tlsErrorMessage(message: string, host: string): string | undefined {
   const [, reason] = tlsReason.exec(message) ?? []
   if (reason === undefined) return undefined
   if (noTls.test(reason)) return `what answers at ${host} does not speak TLS: ${reason}`
