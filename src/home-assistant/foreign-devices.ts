@@ -47,7 +47,7 @@ export function createForeignDevices(settings: ForeignDevicesSettings): ForeignD
       // Another one than what is followed all the time: for a broker the host's subscriptions with one filter are one.
       filters: [`${prefix}/device/+/config/#`],
       marker: lookEnd,
-      look(message) {
+      onMessage(message) {
         if (message.retained && !own.signal.aborted) take(message)
       },
       signal: own.signal,

@@ -2,7 +2,7 @@ import { getOrInsert } from '../base/get-or-insert.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
-import { createPace } from '../bus/pace.ts'
+import { createPublishPacer } from '../bus/publish-pacer.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
@@ -214,7 +214,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   async function republish(): Promise<void> {
     republications += 1
     const own = republications
-    const pace = createPace(bus, () => closed || own !== republications)
+    const pace = createPublishPacer(bus, () => closed || own !== republications)
     for (const { topic, text } of published.all()) {
       publish(topic, text)
       if (pace.sent(text.length) && !(await pace.pause())) return

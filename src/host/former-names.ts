@@ -85,7 +85,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
         else if (topics?.isLeft(message) === true || devices?.isLeft(message) === true)
           found.add(message.topic)
       }
-      await inspectRetained(bus, { filters, marker, look, signal })
+      await inspectRetained(bus, { filters, marker, onMessage: look, signal })
       if (seen.isInhabited) return { kind: 'inhabited' }
       const left = [...found].filter((topic) => topic !== topics?.status && !isAnnounced(topic))
       // While it is there, so is what tells whether anybody lives there.

@@ -1,7 +1,7 @@
 import type { Json } from '../base/text/json.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
 import type { Bus } from '../bus/bus.ts'
-import { createPace, type Pace } from '../bus/pace.ts'
+import { createPublishPacer, type PublishPacer } from '../bus/publish-pacer.ts'
 import type { ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import type { ValueKind } from '../schema/worker/message-frames.ts'
 import type { Responsibility } from './responsibility.ts'
@@ -36,7 +36,7 @@ export function createReconciler(settings: ReconcilerSettings): () => Promise<vo
   /** After each pause what is left is asked for anew: it may have changed. Resolves with false when nobody would get more. */
   async function publishEach<T extends { readonly id: string }>(
     plugin: string,
-    pace: Pace,
+    pacer: PublishPacer,
     list: () => readonly T[],
     publish: (each: T) => number,
   ): Promise<boolean> {
@@ -45,15 +45,15 @@ export function createReconciler(settings: ReconcilerSettings): () => Promise<vo
     for (let left = rest(); left.length > 0; left = rest()) {
       for (const each of left) {
         said.add(each.id)
-        if (!pace.sent(publish(each))) continue
-        if (!(await pace.pause())) return false
+        if (!pacer.sent(publish(each))) continue
+        if (!(await pacer.pause())) return false
         break
       }
     }
     return true
   }
 
-  async function publishValues(plugin: string, pace: Pace): Promise<boolean> {
+  async function publishValues(plugin: string, pacer: PublishPacer): Promise<boolean> {
     const publishValue = (kind: ValueKind, id: string, value: Json): number => {
       const bytes = value === null ? undefined : serializeJson(value).bytes
       valuesOf(plugin).publish(kind, id, bytes)
@@ -68,7 +68,7 @@ export function createReconciler(settings: ReconcilerSettings): () => Promise<vo
     const publishKind = (
       kind: ValueKind,
       list: () => readonly { readonly id: string; readonly value: Json }[],
-    ): Promise<boolean> => publishEach(plugin, pace, list, ({ id, value }) => publishValue(kind, id, value))
+    ): Promise<boolean> => publishEach(plugin, pacer, list, ({ id, value }) => publishValue(kind, id, value))
 
     return (
       (await publishKind('object', () =>
@@ -76,16 +76,16 @@ export function createReconciler(settings: ReconcilerSettings): () => Promise<vo
       )) &&
       (await publishKind('sensor', () => lifecycle.sensors(plugin))) &&
       (await publishKind('control', () => lifecycle.controls(plugin))) &&
-      (await publishEach(plugin, pace, () => lifecycle.exposures(plugin), publishExposure))
+      (await publishEach(plugin, pacer, () => lifecycle.exposures(plugin), publishExposure))
     )
   }
 
-  async function publishAll(pace: Pace): Promise<boolean> {
+  async function publishAll(pacer: PublishPacer): Promise<boolean> {
     publishSafeMode()
     for (const { id } of lifecycle.list()) {
       if (!isShown(id)) continue
       showState(id)
-      if (!(await publishValues(id, pace))) return false
+      if (!(await publishValues(id, pacer))) return false
     }
     return true
   }
@@ -93,7 +93,7 @@ export function createReconciler(settings: ReconcilerSettings): () => Promise<vo
   return async () => {
     begun += 1
     const own = begun
-    const pace = createPace(bus, () => closed() || own !== begun)
-    if (await publishAll(pace)) await clearStale()
+    const pacer = createPublishPacer(bus, () => closed() || own !== begun)
+    if (await publishAll(pacer)) await clearStale()
   }
 }

@@ -14,9 +14,9 @@ import {
 } from '../../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../../base/network/guess-limit.ts'
-import { createConnectBytes } from './connect-bytes.ts'
+import { createConnectQuota } from './connect-quota.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
-import { createSubscriptionTurns } from './subscription-turns.ts'
+import { createSubscriptionScheduler } from './subscription-scheduler.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 import type { RetainedPacket, StoredSubscription } from '../store/stored-packet.ts'
 
@@ -82,7 +82,7 @@ export function createBrokerRules({
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
   const granted = createGrantedSubscriptions((client) => clientNetwork(addressOf(client)))
-  const connectBytes = createConnectBytes((client) => clientNetwork(addressOf(client)))
+  const connectBytes = createConnectQuota((client) => clientNetwork(addressOf(client)))
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
@@ -91,7 +91,7 @@ export function createBrokerRules({
   /** Brokers that pass on what is said at them. They say so by a bit of the version, which is not in the library's types. */
   const bridges = new WeakSet<Client>()
   const counts = { received: 0, wrongPasswords: 0 }
-  const inTurn = createSubscriptionTurns()
+  const inTurn = createSubscriptionScheduler()
   const mayPublish = memoize((topic) => mayClientPublish(root, topic))
 
   /**
@@ -149,7 +149,7 @@ export function createBrokerRules({
           stranger(client, packet.clientId),
         )
       if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
-      connectBytes.ask(client, packet)
+      connectBytes.request(client, packet)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
       Reflect.apply(Reflect.get(client, 'pause') as () => void, client, [])

@@ -58,7 +58,7 @@ export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailu
 }
 
 /** What a broker says when it ends a connection (MQTT 5, section 3.14): by its reason code, and perhaps in its own words. */
-export function farewell(code: number | undefined, words: string | undefined): string {
+export function disconnectReason(code: number | undefined, words: string | undefined): string {
   const known: Readonly<Record<number, string>> = ReasonCodes
   const sentence = `it has hung up: ${known[code ?? 0] || 'the connection was closed'}`
   return words === undefined ? sentence : `${sentence} (${words})`

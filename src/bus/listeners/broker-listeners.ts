@@ -12,7 +12,7 @@ import { Problem, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { packetBytesLimit, subscriptionsPerClientLimit, tcpKeepalive } from '../broker-limits.ts'
 import { limitPackets } from './packet-limit.ts'
-import { createReadTurns } from './read-turns.ts'
+import { createReadScheduler } from './read-scheduler.ts'
 import { isFromPage } from './is-from-page.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
@@ -36,21 +36,21 @@ export interface BrokerListenersSettings {
   /** A connection for the broker, with the client's address. */
   take: (connection: Duplex, address: string, request?: IncomingMessage) => void
   /** How much a message on this topic is: in deliveries. */
-  effort: (topic: string, qos: number) => number
+  cost: (topic: string, qos: number) => number
   logger: Logger
   warn: (message: string, fields?: LogFields) => void
 }
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
-  const { bind, port, tls, guesses, addresses, limits, take, effort, logger, warn } = settings
+  const { bind, port, tls, guesses, addresses, limits, take, cost, logger, warn } = settings
   const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
   const pending = new Map<Duplex, () => void>()
   /** Those that have not agreed on their encryption yet, by the other side. */
   const handshakes = new Map<string, Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
-  const readTurns = createReadTurns()
+  const readScheduler = createReadScheduler()
   let tcpServer: Server | undefined
   let unfollow: (() => void) | undefined
   let shut = false
@@ -64,7 +64,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   function accept(connection: Duplex, request?: IncomingMessage): void {
     wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    limitPackets(connection, packetLimits, readTurns, effort, () =>
+    limitPackets(connection, packetLimits, readScheduler, cost, () =>
       warn('An MQTT client was cut off: its packet is too large, or has too many filters', {
         ...packetLimits,
         address,

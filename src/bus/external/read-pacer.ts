@@ -4,16 +4,16 @@ import type { Clock } from '../../base/time/clock.ts'
 const sliceLimit = 5
 
 /**
- * How fast messages of a broker are taken: at once while there is time in the turn of the event loop, else in the next one, and none while
+ * Takes the next message of a broker by calling `goOn`: at once while there is time in the turn of the event loop, else in the next one, and none while
  * too many wait for those who have subscribed. What is not read waits at the broker, which lets go of what is too much.
  */
-export type ReadingPace = (goOn: () => void) => void
+export type ReadPacer = (goOn: () => void) => void
 
 /** `congested`: resolves when few messages wait; undefined when that is so now. */
-export function createReadingPace(
+export function createReadPacer(
   { monotonic }: Pick<Clock, 'monotonic'>,
   congested: () => Promise<void> | undefined,
-): ReadingPace {
+): ReadPacer {
   /** Monotonic time at which the slice of this turn is over. */
   let end: number | undefined
 

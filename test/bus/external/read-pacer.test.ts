@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createReadingPace } from '../../../src/bus/external/reading-pace.ts'
+import { createReadPacer } from '../../../src/bus/external/read-pacer.ts'
 import { createDeferred } from '../../../src/base/time/deferred.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { collect, connect, startExternalBus } from '../bus-fixture.ts'
@@ -14,7 +14,7 @@ function workLong(): void {
 
 test('Messages are taken at once while there is time in the turn, and then in the next one', async () => {
   const clock = createManualClock()
-  const pace = createReadingPace(clock, () => undefined)
+  const pace = createReadPacer(clock, () => undefined)
   let taken = 0
   const take = (): void => void (taken += 1)
   pace(take)
@@ -31,7 +31,7 @@ test('Messages are taken at once while there is time in the turn, and then in th
 test('None is taken while too many wait for those who have subscribed', async () => {
   const caughtUp = createDeferred<undefined>()
   let isCongested = true
-  const pace = createReadingPace(createManualClock(), () =>
+  const pace = createReadPacer(createManualClock(), () =>
     isCongested ? caughtUp.promise.then(() => undefined) : undefined,
   )
   let taken = 0

@@ -10,8 +10,8 @@ interface Stop {
 
 const stops = new WeakMap<ReadConnection, Stop>()
 
-/** As if nothing had come, until each that has stopped a connection reads on. Returns the way to do so. */
-export function stopReading(connection: ReadConnection): () => void {
+/** Reads nothing more of a connection until everybody who has paused it has called the function that is returned. */
+export function pauseReading(connection: ReadConnection): () => void {
   const stop = stops.get(connection) ?? { read: connection.read, count: 0 }
   if (stop.count === 0) {
     stops.set(connection, stop)

@@ -1,23 +1,23 @@
 import { createTurnLimiter } from '../../base/turn-limiter.ts'
 import type { RetainedSearch } from '../store/retained-messages.ts'
-import { type ReadConnection, stopReading } from './stop-reading.ts'
+import { type ReadConnection, pauseReading } from './pause-reading.ts'
 
 /** Filters of one client that are searched for at a time; each search has a tree of them, of up to some kilobytes each. */
 const filtersLimit = 5_000
 
 /**
- * Lets searches for what is retained take turns, as one may look at each of forty thousand messages for each of thousands of
- * filters: one client after the other, however many searches each has. A client that has subscribed to so many while others of
+ * Runs searches for what is retained in turns of the event loop, round robin by client, however many searches each has: one may look at
+ * each of forty thousand messages for each of thousands of filters. A client that has subscribed to so many while others of
  * its searches go on is not read until one is over.
  */
-export interface RetainedTurns {
-  /** This client has subscribed: the broker searches for it next. */
+export interface RetainedSearchScheduler {
+  /** To be called when this client has subscribed: the next `begin` is for it. */
   subscribed(client: { conn: ReadConnection }): void
-  /** For that client. */
+  /** Begins a search for the client that has subscribed last. */
   begin(filters: readonly string[]): RetainedSearch
 }
 
-export function createRetainedTurns(): RetainedTurns {
+export function createRetainedSearchScheduler(): RetainedSearchScheduler {
   const passTurn = createTurnLimiter(1)
   /** Filters that are being searched for. */
   const searched = new WeakMap<ReadConnection, number>()
@@ -46,7 +46,7 @@ export function createRetainedTurns(): RetainedTurns {
       }
       add(length)
       const isMuch = before > 0 && before + length > filtersLimit
-      const readOn = connection !== undefined && isMuch ? stopReading(connection) : undefined
+      const readOn = connection !== undefined && isMuch ? pauseReading(connection) : undefined
       return {
         async nextTurn() {
           await (connection === undefined ? passTurn() : turnOf(connection))

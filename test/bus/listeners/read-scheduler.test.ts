@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createReadTurns, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
+import { createReadScheduler, packetsAtOnce } from '../../../src/bus/listeners/read-scheduler.ts'
 import { collect, connect, lines, startBothWays, ways } from '../bus-fixture.ts'
 import { connectRaw, idIn, publishPacket } from '../raw-client.ts'
 
 test('One client alone reads on in a turn while there is time, and goes on in the next one', async () => {
-  const turns = createReadTurns()
+  const turns = createReadScheduler()
   let asked = 0
   const goOn = (): void => void (asked += 1)
   let read = 0
@@ -20,7 +20,7 @@ test('One client alone reads on in a turn while there is time, and goes on in th
 })
 
 test('Who waits goes on in order, and who wants more after all others', async () => {
-  const turns = createReadTurns()
+  const turns = createReadScheduler()
   const did: string[] = []
   function reader(name: string): () => void {
     const read = (): void => {
@@ -39,7 +39,7 @@ test('Who waits goes on in order, and who wants more after all others', async ()
 })
 
 test('Who had its turn and did not read keeps nobody up, and who has not waited does not overtake', async () => {
-  const turns = createReadTurns()
+  const turns = createReadScheduler()
   const gone = (): void => undefined
   const heard: boolean[] = []
   const other = (): void => void heard.push(turns.mayRead(other))

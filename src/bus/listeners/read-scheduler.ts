@@ -11,7 +11,7 @@ const packetsInTurn = 1_024
  * Shares the reading of a broker's clients: as fast as they come while there is time in the turn, then in their order, so many
  * packets of each at a time. The smallest take two bytes, and a connection brings 64 KiB at once.
  */
-export interface ReadTurns {
+export interface ReadScheduler {
   /** Whether packets may be read now; if not, `goOn` is called when they may, and the next question is answered with yes. */
   mayRead(goOn: () => void): boolean
   /** Has `goOn` called when packets may be read, after all that wait already. */
@@ -20,7 +20,7 @@ export interface ReadTurns {
   hasRead(packets: number): void
 }
 
-export function createReadTurns(): ReadTurns {
+export function createReadScheduler(): ReadScheduler {
   let left = packetsInTurn
   const waiting = new Set<() => void>()
   /** Whose turn it is. */

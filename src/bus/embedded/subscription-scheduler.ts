@@ -1,4 +1,4 @@
-import { type ReadConnection, stopReading } from './stop-reading.ts'
+import { type ReadConnection, pauseReading } from './pause-reading.ts'
 
 /** Filters of one client in a turn after which nothing more of it is read, and of those that wait so many in each turn: some milliseconds. */
 export const filtersPerTurn = 500
@@ -21,7 +21,7 @@ interface Turn {
  * Spreads what is to be done for each filter of a client over turns, as one packet may have more than a hundred thousand: others are
  * served in between. The order stays, and what the client sends next is read when all of it is done.
  */
-export function createSubscriptionTurns(): (client: Subscriber, task: () => void) => void {
+export function createSubscriptionScheduler(): (client: Subscriber, task: () => void) => void {
   const turns = new WeakMap<Subscriber, Turn>()
 
   function next(client: Subscriber, turn: Turn): void {
@@ -45,7 +45,7 @@ export function createSubscriptionTurns(): (client: Subscriber, task: () => void
   return (client, task) => {
     const turn = turns.get(client) ?? begin(client)
     turn.count += 1
-    if (turn.count >= filtersPerTurn) turn.readOn ??= stopReading(client.conn)
+    if (turn.count >= filtersPerTurn) turn.readOn ??= pauseReading(client.conn)
     if (turn.count > filtersAtOnce) turn.waiting.push(task)
     else task()
   }

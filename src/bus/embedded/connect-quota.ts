@@ -1,6 +1,6 @@
 import type { Duplex } from 'node:stream'
 import { connectBytesLimits } from '../broker-limits.ts'
-import { createAddressBytes } from './address-bytes.ts'
+import { createAddressQuota } from './address-quota.ts'
 
 interface Connecting {
   readonly conn: Pick<Duplex, 'destroyed' | 'once'>
@@ -12,20 +12,20 @@ export interface ConnectPacket {
   will?: { topic: string; payload: Uint8Array | string } | undefined
 }
 
-/** Bytes of the ids and wills of connected clients. */
-export interface ConnectBytes {
-  /** Notes what a client would have kept. */
-  ask(client: Connecting, packet: ConnectPacket): void
+/** Limits the bytes that the ids and wills of connected clients take: of one address, and of all together. */
+export interface ConnectQuota {
+  /** Notes how much this client wants to have kept; `take` counts it. */
+  request(client: Connecting, packet: ConnectPacket): void
   /** Counts it until the connection ends. False: its address, or all clients together, have as many as they may. */
   take(client: Connecting): boolean
 }
 
 /** `addressOf`: of all clients that count as one. */
-export function createConnectBytes(addressOf: (client: Connecting) => string): ConnectBytes {
+export function createConnectQuota(addressOf: (client: Connecting) => string): ConnectQuota {
   const asked = new WeakMap<Connecting, number>()
-  const kept = createAddressBytes(connectBytesLimits)
+  const kept = createAddressQuota(connectBytesLimits)
   return {
-    ask(client, { clientId, will }) {
+    request(client, { clientId, will }) {
       asked.set(client, clientId.length + (will === undefined ? 0 : will.topic.length + will.payload.length))
     },
     take(client) {

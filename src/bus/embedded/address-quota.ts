@@ -1,12 +1,12 @@
-/** How many bytes clients have the broker keep for them: those of one address, and all of them. */
-export interface AddressBytes {
-  /** Why so many more are too many. */
+/** Counts the bytes that the broker keeps for clients: for those of one address, and for all of them. */
+export interface AddressQuota {
+  /** Why there is no room for so many more, as the rest of a sentence; undefined: there is. */
   refusalOf(address: string, bytes: number): string | undefined
-  /** Less than 0: that many are kept no more. */
+  /** A number below 0 gives bytes back. */
   add(address: string, bytes: number): void
 }
 
-export function createAddressBytes(limits: { address: number; clients: number }): AddressBytes {
+export function createAddressQuota(limits: { address: number; clients: number }): AddressQuota {
   const bytesOf = new Map<string, number>()
   let all = 0
   return {

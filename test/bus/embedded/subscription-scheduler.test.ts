@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
 import { test } from 'node:test'
 import {
-  createSubscriptionTurns,
+  createSubscriptionScheduler,
   filtersAtOnce,
   filtersPerTurn,
-} from '../../../src/bus/embedded/subscription-turns.ts'
+} from '../../../src/bus/embedded/subscription-scheduler.ts'
 import { connect, lines, collect, startBothWays, startBus, ways } from '../bus-fixture.ts'
 import {
   connectRaw,
@@ -21,7 +21,7 @@ import {
 const nextTurn = () => new Promise((resolve) => setImmediate(resolve))
 
 test('Of many filters of a client some are looked at in each turn, in order, and what comes behind them is not read before', async () => {
-  const inTurn = createSubscriptionTurns()
+  const inTurn = createSubscriptionScheduler()
   const client = { conn: new PassThrough() }
   client.conn.write('later')
   const count = filtersAtOnce + filtersPerTurn + 1
@@ -48,7 +48,7 @@ test('Of many filters of a client some are looked at in each turn, in order, and
 })
 
 test('Nothing more of a client is read in a turn before there is one that would have to wait', async () => {
-  const inTurn = createSubscriptionTurns()
+  const inTurn = createSubscriptionScheduler()
   const client = { conn: new PassThrough() }
   client.conn.write('later')
   let done = 0
@@ -65,7 +65,7 @@ test('Nothing more of a client is read in a turn before there is one that would 
 })
 
 test('What waits for a turn is given up when the connection has ended', async () => {
-  const inTurn = createSubscriptionTurns()
+  const inTurn = createSubscriptionScheduler()
   const client = { conn: new PassThrough() }
   let done = 0
   for (let number = 0; number < 2 * filtersAtOnce; number += 1) inTurn(client, () => (done += 1))

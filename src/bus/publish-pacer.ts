@@ -5,17 +5,20 @@ import type { Bus } from './bus.ts'
 const chunk = { messages: 500, bytes: 1024 * 1024 }
 
 /**
- * Keeps whoever has much to say at once in step with the broker: more than what may wait for it would be lost, and others
+ * Keeps whoever publishes much at once in step with the broker: more than what may wait for it would be lost, and others
  * have their turn in between.
  */
-export interface Pace {
+export interface PublishPacer {
   /** So many bytes were published. True: `pause` comes before more. */
   sent(bytes: number): boolean
   /** Resolves when there is room for more; with false when nobody would get it, as the connection is gone or it is over. */
   pause(): Promise<boolean>
 }
 
-export function createPace(bus: Pick<Bus, 'congested' | 'connected'>, isOver: () => boolean): Pace {
+export function createPublishPacer(
+  bus: Pick<Bus, 'congested' | 'connected'>,
+  isOver: () => boolean,
+): PublishPacer {
   let messages = 0
   let bytes = 0
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { PassThrough } from 'node:stream'
 import { test, type TestContext } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createRetainedTurns } from '../../../src/bus/embedded/retained-turns.ts'
-import { stopReading } from '../../../src/bus/embedded/stop-reading.ts'
+import { createRetainedSearchScheduler } from '../../../src/bus/embedded/retained-search-scheduler.ts'
+import { pauseReading } from '../../../src/bus/embedded/pause-reading.ts'
 import { startBus } from '../bus-fixture.ts'
 import { connectRaw, idIn, publishedIn, publishPacket, subscribePacket } from '../raw-client.ts'
 
@@ -63,7 +63,7 @@ test('What a client sends behind many filters is read when those before them hav
 const filters = Array<string>(3_000).fill('a/+')
 
 test('A search ends with the connection of its client, and searches take turns', async () => {
-  const turns = createRetainedTurns()
+  const turns = createRetainedSearchScheduler()
   const client = { conn: new PassThrough() }
   turns.subscribed(client)
   const search = turns.begin(filters)
@@ -90,7 +90,7 @@ async function turnsUntil(work: Promise<unknown>): Promise<number> {
 }
 
 test('Many searches of one client have as many turns together as one of another, and none when it has left', async () => {
-  const turns = createRetainedTurns()
+  const turns = createRetainedSearchScheduler()
   const begin = (conn: PassThrough) => {
     turns.subscribed({ conn })
     return turns.begin(['a/+'])
@@ -105,7 +105,7 @@ test('Many searches of one client have as many turns together as one of another,
 })
 
 test('A client is not read while more filters of it are searched for than at a time, one search apart', () => {
-  const turns = createRetainedTurns()
+  const turns = createRetainedSearchScheduler()
   const client = { conn: new PassThrough() }
   client.conn.write('later')
   turns.subscribed(client)
@@ -134,7 +134,7 @@ test('A connection that two have stopped is read when both read on, in whatever 
   ]) {
     const connection = new PassThrough()
     connection.write('later')
-    const ways = [stopReading(connection), stopReading(connection)]
+    const ways = [pauseReading(connection), pauseReading(connection)]
     ways[order[0] ?? 0]?.()
     assert.equal(connection.read(), null)
     ways[order[1] ?? 0]?.()
