@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
+import { isTransient, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { IsolateError } from '../../sandbox/isolate.ts'
@@ -197,7 +197,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         loadedAt.set(id, context.clock.monotonic())
       } catch (error) {
         if (signal.aborted) return
-        if (isPassing(error)) throw error
+        if (isTransient(error)) throw error
         if (isSystemFault(error)) heldUp.add(id)
         crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
         await settle(id)
@@ -223,7 +223,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         if (signal.aborted) {
           // It says nothing about the plugin.
           outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
-        } else if (isPassing(error)) {
+        } else if (isTransient(error)) {
           throw error
         } else if (!context.ownership.owns(id)) {
           // It was cut off here because another host is to have it: that says nothing about the plugin either.

@@ -2,7 +2,7 @@ import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled } from '../../journal/fold/evolve.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
-import { isPassing } from '../../journal/fold/stale-decision.ts'
+import { isTransient } from '../../journal/fold/stale-decision.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { dependenciesApart } from '../loading/dependencies-apart.ts'
@@ -83,7 +83,7 @@ export function createHandover(
       if (!ownership.owns(id) || held.get(id) !== move) return
       logger.error('A plugin could not be taken over', { plugin: id, error })
       // What the hosts share was away for a moment: nobody else does what is to be done.
-      if (isPassing(error))
+      if (isTransient(error))
         retries.set(id, retryPause, () => {
           if (held.get(id) === move) void take(id, move)
         })

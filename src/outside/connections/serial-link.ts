@@ -57,7 +57,7 @@ export function openSerial(
   openSerialPort(settings).then(attach, (error: unknown) =>
     end({
       reason: messageOf(error),
-      refused: error instanceof SerialFailure && !error.passing,
+      refused: error instanceof SerialFailure && !error.isTransient,
     }),
   )
 

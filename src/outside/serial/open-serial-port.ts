@@ -7,14 +7,14 @@ import { wakeForPoller } from './wake-for-poller.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
 
-/** Why a port could not be opened. `passing`: another attempt may do better. */
+/** Why a port could not be opened. `isTransient`: another attempt may do better. */
 export class SerialFailure extends Error {
   override readonly name = 'SerialFailure'
-  readonly passing: boolean
+  readonly isTransient: boolean
 
-  constructor(message: string, passing: boolean) {
+  constructor(message: string, isTransient: boolean) {
     super(message)
-    this.passing = passing
+    this.isTransient = isTransient
   }
 }
 
@@ -22,7 +22,7 @@ export class SerialFailure extends Error {
 export async function openSerialPort(settings: SerialSettings): Promise<SerialPort> {
   const { path } = settings
   const refusal = await refuseSerialPath(path)
-  if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.passing)
+  if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.isTransient)
   const library = await serialLibrary().catch((error: unknown) => {
     throw new SerialFailure(messageOf(error), isSystemFault(error))
   })

@@ -2,10 +2,10 @@ import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 
-/** Why a path is not opened as a serial port. `passing`: it may be one later. */
+/** Why a path is not opened as a serial port. `isTransient`: it may be one later. */
 export interface PathRefusal {
   reason: string
-  passing: boolean
+  isTransient: boolean
 }
 
 /** What Linux calls the kinds of terminals that are serial ports, or stand in for one. */
@@ -18,7 +18,10 @@ const serialKinds = new Set(['serial', 'pty:slave'])
  */
 export async function refuseSerialPath(path: string): Promise<PathRefusal | undefined> {
   if (platform() !== 'linux') return undefined
-  const refuse = (reason: string, passing = false): PathRefusal => ({ reason: `${path} ${reason}`, passing })
+  const refuse = (reason: string, isTransient = false): PathRefusal => ({
+    reason: `${path} ${reason}`,
+    isTransient,
+  })
   let device: { isCharacterDevice(): boolean; rdev: number }
   try {
     device = await stat(await realpath(path))

@@ -280,6 +280,6 @@ test('a terminal that somebody types at is nobody’s serial port', async (t) =>
   await new Promise((resolve) => owner.stderr.once('data', resolve))
   assert.deepEqual(await refuseSerialPath(path), {
     reason: `${path} is the terminal of a running program`,
-    passing: true,
+    isTransient: true,
   })
 })

@@ -4,14 +4,14 @@ import type { DeviceAddress } from './discovery-payload.ts'
 import { keyOf, type PublishedDevices } from './published-devices.ts'
 
 /** Two devices may have one topic: Home Assistant does not take every character that an id may have. One of them is not shown. */
-export interface SharedTopics {
+export interface TopicCollisions {
   /** Whether another plugin has the topic of this device, which is told in the log once. `plugin`: whose the device is. */
   isTaken(topic: string, key: string, plugin: string): boolean
   /** Nothing stands there any more: who was left out is told to try again. */
   release(topic: string): void
 }
 
-export interface SharedTopicsSettings {
+export interface TopicCollisionsSettings {
   published: Pick<PublishedDevices, 'keyAt' | 'foreignAt'>
   /** Whether the first of two plugins has a topic that hosts would announce on for both. Every host says the same. */
   precedes(plugin: string, other: string): boolean
@@ -21,7 +21,7 @@ export interface SharedTopicsSettings {
   logger: Pick<Logger, 'warn'>
 }
 
-export function createSharedTopics(settings: SharedTopicsSettings): SharedTopics {
+export function createTopicCollisions(settings: TopicCollisionsSettings): TopicCollisions {
   const { published, precedes, topicOf, released, logger } = settings
   /** Plugins with a device that is not shown, by the topic that another one has. */
   const leftOut = new Map<string, Set<string>>()

@@ -1,10 +1,10 @@
 import type { Lifecycle } from '../lifecycle/lifecycle.ts'
 
 /**
- * Whether a plugin that does not run is going to run again by itself: Home Assistant must not forget the device, and the name and
+ * Whether a plugin that does not run now is going to run again by itself: Home Assistant must not forget the device, and the name and
  * the room that it was given.
  */
-export function isPassing(lifecycle: Pick<Lifecycle, 'status' | 'get'>, id: string): boolean {
+export function isTemporarilyDown(lifecycle: Pick<Lifecycle, 'status' | 'get'>, id: string): boolean {
   const status = lifecycle.status(id)
   if (status?.enabled !== true) return false
   if (status.state !== 'failed') return true

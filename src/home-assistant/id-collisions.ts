@@ -4,16 +4,15 @@ import type { Plugin } from '../schema/plugin/plugin.ts'
 import { parseFullId } from '../schema/names/identifier.ts'
 import { discoveryNode } from '../schema/names/topics.ts'
 
-/** Plugins whose entities may get the same `unique_id`: `@a/b` with `c_d` and `@a/b_c` with `d` are written alike. */
-
 /** Plugins of which it is remembered how their ids begin: those of a large house, and of others as many as are kept twice over. */
 const beginningsLimit = 20_000
 
 /**
- * Whether ids of two plugins may be written alike. Full ids; one that is none is like no other. Of hundreds of plugins each is compared
- * with each message of another host, so how their ids begin is remembered.
+ * Whether entities of two plugins may get the same `unique_id`: `@a/b` with `c_d` and `@a/b_c` with `d` are written alike. Takes full
+ * ids; a text that is none collides with nothing. Of hundreds of plugins each is compared with each message of another host, so how their
+ * ids begin is remembered.
  */
-export function createIsAlike(): (plugin: string, other: string) => boolean {
+export function createIdCollisionCheck(): (plugin: string, other: string) => boolean {
   const beginnings = new Map<string, string>()
   function beginningOf(plugin: string): string {
     const parts = parseFullId(plugin)
@@ -30,7 +29,7 @@ export function createIsAlike(): (plugin: string, other: string) => boolean {
 
 type Installed = Pick<Plugin, 'id' | 'installedAt'>
 
-/** Order of those that were installed first. It is the same on all hosts of a fleet. */
-export function byAge(one: Installed, other: Installed): number {
+/** Orders plugins for `sort`, the one that was installed first in front. It is the same on all hosts of a fleet. */
+export function byInstallationTime(one: Installed, other: Installed): number {
   return one.installedAt.localeCompare(other.installedAt) || (one.id < other.id ? -1 : 1)
 }
