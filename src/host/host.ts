@@ -39,7 +39,7 @@ import { refuseWhenInterrupted } from './interrupted-start.ts'
 import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
-import { createPatiently, writeOverEdits } from './patient-start.ts'
+import { createDiskFullRetry, writeOverEdits } from './disk-full-retry.ts'
 import { createReadiness, watchDirectory } from './readiness.ts'
 import {
   asStartError,
@@ -154,7 +154,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       watches: () => http.listeners > 0,
     })
     const answering = face?.lifecycle ?? lifecycle
-    readiness.hinder('starting')
+    readiness.addReason('starting')
     const http = createHttp({
       lifecycle: answering,
       fleet: face?.fleet,
@@ -191,7 +191,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         ? await openNamesRegister({ directory, files, logger, present: namesOf(settings, id) })
         : undefined
     if (startsLate) await asStartError(bus.start())
-    const patiently = createPatiently({
+    const retryOnDiskFull = createDiskFullRetry({
       clock,
       logger,
       readiness,
@@ -214,16 +214,26 @@ export async function createHost(options: HostOptions): Promise<Host> {
     // Safe mode is for plugins that keep the host from its start: what the disk refuses before any is loaded is none of theirs.
     scope.add(() => (interrupt?.aborted === true || isRefusedByDisk ? end.interrupted() : undefined))
     if (member === undefined)
-      await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
+      await recordStart({
+        id,
+        settings,
+        hostVersion,
+        files,
+        journal,
+        lifecycle,
+        file,
+        retryOnDiskFull,
+        logger,
+      })
     // Where the system refuses one its memory V8 ends the process: only a start that is written down counts, and leads to safe mode.
     if (lifecycle.safeMode === null) await lifecycle.startWorkers()
-    const isEdited = await lifecycle.prepare(file, patiently)
+    const isEdited = await lifecycle.prepare(file, retryOnDiskFull)
     snapshots.start()
-    if (isEdited) await writeOverEdits(snapshots, patiently)
+    if (isEdited) await writeOverEdits(snapshots, retryOnDiskFull)
     else await snapshots.flush()
     await projection.start()
     scope.add(async () => {
-      readiness.hinder('stopping')
+      readiness.addReason('stopping')
       await end.stopping(failed)
       await member?.stop()
       await lifecycle.stop()
@@ -262,7 +272,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await formerNames?.settle()
     refuseWhenInterrupted(interrupt)
     if (shared === undefined || sharedBus === undefined) {
-      await recordReady({ files, lifecycle, patiently })
+      await recordReady({ files, lifecycle, retryOnDiskFull })
     } else {
       const address = trimEndOf(settings.publicUrl ?? http.url, '/')
       await asStartError(
@@ -273,7 +283,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       )
     }
     await snapshots.flush()
-    readiness.settle('starting')
+    readiness.removeReason('starting')
     logger.info('ready', {
       http: http.url,
       mqtt: bus.url,

@@ -23,7 +23,7 @@ import type { FleetJournal } from '../fleet/journal/fleet-journal.ts'
 import type { MemberOfFleet, OpenFleet } from './fleet/open-fleet.ts'
 import { newHostId } from './host-facts.ts'
 import type { HostParts } from './host-parts.ts'
-import { tellOfLeftBehind } from './left-behind.ts'
+import { warnOfOrphanedPlugins } from './orphaned-plugins.ts'
 import { asStartError, StartError } from './start-conditions.ts'
 
 /** What a data directory holds of the runs before. */
@@ -133,7 +133,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     const events = file.journal?.seq ?? older?.journal?.seq ?? 0
     if (events > 0)
       logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
-  } else if (journal.live.seq === 0) await tellOfLeftBehind(files, directory, logger)
+  } else if (journal.live.seq === 0) await warnOfOrphanedPlugins(files, directory, logger)
   const snapshots = createSnapshotWriter({
     ...{ directory, files, clock, logger, vault, kept: file },
     state: () => journal.state,

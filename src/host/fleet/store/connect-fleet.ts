@@ -24,7 +24,7 @@ import { defaultRepositoryLimits } from '../../../repository/limits.ts'
 import type { FleetSettings } from '../../../settings/fleet-settings.ts'
 import type { HostParts } from '../../host-parts.ts'
 import { refuseWhenInterrupted } from '../../interrupted-start.ts'
-import { isDiskFull } from '../../patient-start.ts'
+import { isDiskFull } from '../../disk-full-retry.ts'
 import type { Hindrance } from './last-known.ts'
 
 /** What a fleet shares, in its store: the journal, files of plugins, stored values. */

@@ -5,11 +5,11 @@ import { messageOf, Problem, systemErrorCode } from '../base/problem.ts'
 import { diskRetryDelay } from '../base/files/disk-retry-delays.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
 import type { SnapshotWriter } from '../journal/snapshot/snapshot-writer.ts'
-import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
+import type { RetryOnDiskFull } from '../lifecycle/supervision/start-and-stop.ts'
 import { refuseWhenInterrupted } from './interrupted-start.ts'
 import type { Readiness } from './readiness.ts'
 
-export interface PatientStartSettings {
+export interface DiskFullRetrySettings {
   clock: Clock
   logger: Logger
   readiness: Readiness
@@ -20,8 +20,11 @@ export interface PatientStartSettings {
   http: string
 }
 
-/** A full disk is no reason to go away: what is known can be asked for, and the start goes on when there is room. */
-export function createPatiently(settings: PatientStartSettings): Patiently {
+/**
+ * Runs a task of the start again until the disk has room for it; meanwhile the host answers questions from what it knows. Rejects with
+ * every other error, and with `StartInterrupted` when the start is to end.
+ */
+export function createDiskFullRetry(settings: DiskFullRetrySettings): RetryOnDiskFull {
   const { clock, logger, readiness, interrupt, answerQuestions, http } = settings
   return async (task) => {
     let reason: string | undefined
@@ -29,7 +32,7 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
       try {
         const done = await task()
         if (reason !== undefined) {
-          readiness.settle(reason)
+          readiness.removeReason(reason)
           logger.info('There is room on the disk again')
         }
         return done
@@ -38,7 +41,7 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
         if (!isDiskFull(error)) throw error
         if (reason === undefined) {
           reason = storageFault(error instanceof Problem ? error.cause : error) ?? messageOf(error)
-          readiness.hinder(reason)
+          readiness.addReason(reason)
           answerQuestions(new Problem('storage_full', reason))
           logger.error('The start waits for room on the disk; questions are answered meanwhile', {
             http,
@@ -59,9 +62,9 @@ export function createPatiently(settings: PatientStartSettings): Patiently {
  */
 export async function writeOverEdits(
   snapshots: Pick<SnapshotWriter, 'write'>,
-  patiently: Patiently,
+  retryOnDiskFull: RetryOnDiskFull,
 ): Promise<void> {
-  await patiently(() =>
+  await retryOnDiskFull(() =>
     snapshots.write().catch((error: unknown) => {
       if (isDiskFull(error)) throw error
     }),

@@ -8,10 +8,14 @@ import { pluginOfName } from '../schema/names/identifier.ts'
 const mostNamed = 20
 
 /**
- * Says what an earlier host has left in a directory that has neither journal nor `.host.json`: nothing names it any more. It
- * is no obstacle, as somebody may have put plugins there for a first start.
+ * Warns of plugins and stored values in a directory that has neither journal nor `.host.json`: nothing names them any more. They are no
+ * obstacle, as somebody may have put plugins there for a first start.
  */
-export async function tellOfLeftBehind(files: FileSystem, directory: string, logger: Logger): Promise<void> {
+export async function warnOfOrphanedPlugins(
+  files: FileSystem,
+  directory: string,
+  logger: Logger,
+): Promise<void> {
   // Whoever needs what cannot be read says so.
   const plugins = pluginsIn(await files.readdir(join(directory, 'plugins')).catch(() => []))
   const storedValues = pluginsIn(await storeFiles(files, directory).catch(() => []))
