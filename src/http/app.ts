@@ -4,7 +4,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
-import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, retryAfterCatchUp } from '../lifecycle/facade.ts'
 import type { Access } from './access/access.ts'
 import { readJsonBody } from './requests/body.ts'
 import { createIdempotency } from './requests/idempotency.ts'
@@ -115,7 +115,9 @@ export function createApp({
     const key = context.headers['idempotency-key']
     // Whoever has no token does not have the store asked, and is told of no names.
     const run = async (requestKey?: string): Promise<Answer | undefined> =>
-      route.open === true ? request.run(requestKey) : lookingAgain(lifecycle, () => request.run(requestKey))
+      route.open === true
+        ? request.run(requestKey)
+        : retryAfterCatchUp(lifecycle, () => request.run(requestKey))
     if (key === undefined || !takesKey(route)) return run()
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {

@@ -20,7 +20,7 @@ import type { Parser } from '../schema/parsing/parser.ts'
 import { answerText, type MqttResponse } from './answer-text.ts'
 import type { Responsibility } from './responsibility.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
-import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, retryAfterCatchUp } from '../lifecycle/facade.ts'
 import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
@@ -149,7 +149,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
     const carry = (by: CommandContext): Promise<unknown> =>
-      lookingAgain(lifecycle, () => carryOut(lifecycle, verb, body, by))
+      retryAfterCatchUp(lifecycle, () => carryOut(lifecycle, verb, body, by))
     // Null says the same as leaving it out.
     if (responsibility === undefined || transaction === undefined || transaction === null || verb === 'list')
       return carry({ by: 'mqtt' })

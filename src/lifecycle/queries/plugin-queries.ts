@@ -10,7 +10,7 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
-import { pluginsCalled } from '../running/plugin-names.ts'
+import { pluginsNamed } from '../running/plugin-names.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { cacheViews } from './view-cache.ts'
 import { pluginView, statusView, versionViews } from './views.ts'
@@ -72,7 +72,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     resolveId(text) {
       const identifier = parseFullId(text)
       if (identifier !== undefined) return identifier.fullId
-      const matching = pluginsCalled(installedIds(), text)
+      const matching = pluginsNamed(installedIds(), text)
       const [id] = matching
       if (id === undefined) {
         throw new Problem('plugin_not_installed', `No installed plugin is called ${quoted(text)}.`)

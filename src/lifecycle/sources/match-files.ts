@@ -41,9 +41,9 @@ export async function matchFilesToJournal(
   options: MatchOptions = {},
 ): Promise<MatchedFiles> {
   // Until it is through.
-  context.unmatched.add(id)
+  context.unverifiedFiles.add(id)
   const matched = await match(context, id, options)
-  context.unmatched.delete(id)
+  context.unverifiedFiles.delete(id)
   return matched
 }
 
@@ -79,6 +79,10 @@ async function match(
   }
   await directory.restore(identifier, release)
   if (!mirrored)
-    effects.say(id, 'warn', `Its files were other ones; they are those of version ${release.version} again`)
+    effects.logFor(
+      id,
+      'warn',
+      `Its files were other ones; they are those of version ${release.version} again`,
+    )
   return { matches: false }
 }

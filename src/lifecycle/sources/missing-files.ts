@@ -49,7 +49,7 @@ export async function restoreMissingFiles(
       wanted: version,
       found: data.version,
     })
-    context.effects.say(id, 'warn', sentence)
+    context.effects.logFor(id, 'warn', sentence)
   }
 
   /** A version may have been published anew, and what is kept may have been edited: nobody is asked before it runs. */
@@ -63,7 +63,7 @@ export async function restoreMissingFiles(
       files,
     })
     const sentence = `The files of version ${version} were missing, and what takes their place is not all as it was installed: ${files.join(', ')}`
-    context.effects.say(id, 'warn', sentence)
+    context.effects.logFor(id, 'warn', sentence)
   }
 
   if (await directory.exists(identifier)) {

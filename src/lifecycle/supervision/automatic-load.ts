@@ -20,7 +20,7 @@ export async function loadAutomatically(
   if (snapshot.value !== 'loading') {
     const facts = decide(snapshot, { type: 'load', reason, automatic: true })
     await context.journal.append(facts, by).catch((error: unknown) => {
-      if (isSystemFault(error)) loader.holdUp(id)
+      if (isSystemFault(error)) loader.noteTransientFailure(id)
       throw error
     })
   }

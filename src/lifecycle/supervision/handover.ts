@@ -5,7 +5,7 @@ import { identifierOf } from '../../schema/names/identifier.ts'
 import { isTransient } from '../../journal/fold/stale-decision.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { dependenciesApart } from '../loading/dependencies-apart.ts'
+import { dependenciesElsewhere } from '../loading/dependencies-elsewhere.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 import { isOfJournal, readAhead } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
@@ -119,7 +119,7 @@ export function createHandover(
       return
     }
     const state = before.value
-    const isApart = dependenciesApart(context, id).length > 0
+    const isApart = dependenciesElsewhere(context, id).length > 0
     if (state === 'running' && !isApart) {
       await loader.resume(id)
       if (!(await installer.returnFromTrial(id))) reconciler.later(id)

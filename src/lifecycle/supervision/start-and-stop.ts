@@ -95,7 +95,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
       if (isSafeMode(context)) context.readAtStart.clear()
       else await loadAll({ by: 'startup', reason: 'startup' })
       for (const id of installedIds())
-        if (manifests.isUnread(id) || context.unmatched.has(id)) reconciler.later(id)
+        if (manifests.isUnread(id) || context.unverifiedFiles.has(id)) reconciler.later(id)
       stores.started()
     },
     loadAll,

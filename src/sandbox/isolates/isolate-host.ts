@@ -63,7 +63,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     deliver: (...frame) => deliveries.connection(...frame),
     later: queue,
   })
-  const warn = (message: string): void => dispatcher.say('warn', message)
+  const warn = (message: string): void => dispatcher.log('warn', message)
   const flow = createFlow(limits.deliveryBytes)
   const deliveries = createDeliveries({
     isolate: number,

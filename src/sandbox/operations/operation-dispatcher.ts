@@ -41,7 +41,7 @@ export interface OperationDispatcher {
   /** The same for what comes as frames. */
   readonly serveFrames: ServeFrames
   /** A line in the plugin's own log. */
-  say(level: LogEntry['level'], message: string): void
+  log(level: LogEntry['level'], message: string): void
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
   limitReached(limit: LimitName, value?: number): void
   /** What the isolate has counted in its tables. */
@@ -63,7 +63,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     ...{ limits, services },
     deliver: settings.deliver,
     later: settings.later,
-    warn: (message) => say('warn', message),
+    warn: (message) => log('warn', message),
   })
   const told = new Set<LimitName>()
   let crampedAt = Number.NEGATIVE_INFINITY
@@ -71,7 +71,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   function warnOfRoom(): void {
     if (clock.monotonic() - crampedAt < limits.slowdownNotice) return
     crampedAt = clock.monotonic()
-    say(
+    log(
       'warn',
       `values were not taken over: the objects, sensors and controls of a plugin may have ${limits.keptBytes} bytes at most`,
     )
@@ -80,11 +80,11 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   function limitReached(limit: LimitName, value = limits[limit]): void {
     if (told.has(limit)) return
     told.add(limit)
-    say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
+    log('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
     services.limitReached(limit, value)
   }
 
-  function say(level: LogEntry['level'], message: string): void {
+  function log(level: LogEntry['level'], message: string): void {
     services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
@@ -130,7 +130,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       ...{ logger, plugin, services, held, kept, connections },
       cramped: warnOfRoom,
     }),
-    say,
+    log,
     limitReached,
     resources: noResources,
     release: held.release,

@@ -8,8 +8,8 @@ import type { LifecycleContext } from '../context.ts'
 import type { InstallRequest } from '../lifecycle.ts'
 import { lastInstallation } from './last-installation.ts'
 
-/** What an uninstallation left on disk, as it can be installed again. */
-export type LeftFolder = Omit<Release, 'config'> & Pick<InstalledFiles, 'manifest'>
+/** Files that an uninstallation left on disk, as they can be installed again. */
+export type LeftoverFiles = Omit<Release, 'config'> & Pick<InstalledFiles, 'manifest'>
 
 /** Whoever offered the plugin does not any more, or not now. */
 const goneCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
@@ -19,14 +19,14 @@ const goneCodes: ReadonlySet<ProblemCode> = new Set<ProblemCode>([
 ])
 
 /**
- * The folder that stands in for a repository which failed with `error`. Rethrows that when there is none, or when
- * it is not what was asked for.
+ * The files on disk that stand in for a repository which failed with `error`. Rethrows that when there are none, or when
+ * they are not what was asked for.
  */
-export async function leftFolder(
+export async function findLeftoverFiles(
   context: LifecycleContext,
   { fullId, repository, version }: InstallRequest,
   error: unknown,
-): Promise<LeftFolder> {
+): Promise<LeftoverFiles> {
   if (!(error instanceof Problem) || !goneCodes.has(error.code)) throw error
   const { directory, logger } = context
   const identifier = identifierOf(fullId)

@@ -9,7 +9,7 @@ import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { CommandRunner } from './command-runner.ts'
 
 /** Replaces where a plugin may run. Nothing of it changes here: whoever has it goes by what is written down. */
-export function createPlacing(
+export function createPlacementCommand(
   context: LifecycleContext,
   parts: Pick<PluginQueries, 'get'> &
     Pick<CommandRunner, 'requireRunning'> & { snapshots: Pick<SnapshotWriter, 'flush'> },

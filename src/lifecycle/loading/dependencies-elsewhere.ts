@@ -4,10 +4,10 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
 
 /**
- * Plugins that this one needs, that are on, and that another host of the fleet has, or none: it would not find them here.
- * Always empty for a host that works by itself.
+ * Full ids of plugins that this one needs, that are enabled, and that another host of the fleet has, or none: it would not find them
+ * here. Always empty for a host that works by itself.
  */
-export function dependenciesApart(context: LifecycleContext, id: string): string[] {
+export function dependenciesElsewhere(context: LifecycleContext, id: string): string[] {
   const { journal, manifests, ownership } = context
   return requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies }).filter((other) => {
     const snapshot = journal.live.plugins.get(other)
@@ -17,7 +17,11 @@ export function dependenciesApart(context: LifecycleContext, id: string): string
 }
 
 /** Why a plugin cannot be loaded without them, and what to do. */
-export function apartMessage(context: LifecycleContext, id: string, others: readonly string[]): string {
+export function dependenciesElsewhereMessage(
+  context: LifecycleContext,
+  id: string,
+  others: readonly string[],
+): string {
   const { host } = context.ownership.whereabouts(id)
   const where = others.map((other) => {
     const { host: its } = context.ownership.whereabouts(other)

@@ -7,18 +7,18 @@ import { installedPlugins, installedVersion, type LifecycleContext } from '../co
 import { parseDependency, type RequiredPlugin, type UnmetDependency } from '../manifests/dependencies.ts'
 import { installSource } from '../sources/install-source.ts'
 
-/** How many plugins are looked at: a longer circle is not worth the requests. */
+/** How many plugins are looked at: a longer cycle is not worth the requests. */
 const mostPlugins = 5
 /** Of what a plugin lacks, what is looked at: a manifest may name thousands, and each search asks all repositories. */
 const mostSearches = 5
-/** Milliseconds: who waits for an answer has been told enough without the circle. */
+/** Milliseconds: who waits for an answer has been told enough without the cycle. */
 const longestSearch = 5_000
 
 /**
- * Plugins that need each other cannot be had one after the other, and "install it first" would lead round and round.
- * Where what is missing needs this one in turn, its message says that, by what the repositories offer now.
+ * The unmet dependencies of a plugin, with another message for each that needs this plugin in turn, by what the repositories offer now:
+ * plugins that need each other cannot be had one after the other, and "install it first" would lead round and round.
  */
-export async function tellCircles(
+export async function explainCycles(
   context: LifecycleContext,
   id: string,
   manifest: Manifest,
@@ -26,8 +26,8 @@ export async function tellCircles(
 ): Promise<UnmetDependency[]> {
   const search = Promise.all(
     unmet.map(async (one, index) => {
-      const circle = index < mostSearches ? await circleThrough(context, { ...manifest, id }, one) : undefined
-      return circle === undefined ? one : { ...one, message: circleMessage(circle) }
+      const cycle = index < mostSearches ? await cycleThrough(context, { ...manifest, id }, one) : undefined
+      return cycle === undefined ? one : { ...one, message: cycleMessage(cycle) }
     }),
   )
   return withDeadline(context.clock, longestSearch, search, () => new Error('It took too long')).catch(
@@ -40,8 +40,8 @@ interface Wanted {
   version: string
 }
 
-/** Full ids from the plugin to the one that needs it; undefined: there is no such circle. */
-async function circleThrough(
+/** Full ids from the plugin to the one that needs it; undefined: there is no such cycle. */
+async function cycleThrough(
   context: LifecycleContext,
   plugin: Wanted,
   { dependency }: UnmetDependency,
@@ -91,8 +91,8 @@ async function offered(context: LifecycleContext, id: string): Promise<Manifest 
   }
 }
 
-function circleMessage(circle: readonly string[]): string {
-  const links = circle.map((id, index) => `${id} needs ${circle[(index + 1) % circle.length]}`)
+function cycleMessage(cycle: readonly string[]): string {
+  const links = cycle.map((id, index) => `${id} needs ${cycle[(index + 1) % cycle.length]}`)
   return (
     `${links.slice(0, -1).join(', ')}, and ${links.at(-1)}: they need each other in a circle, so none of them can come first. Their authors ` +
     'have to make one of these dependencies optional: {"id": …, "optional": true}.'
