@@ -71,7 +71,7 @@ async function match(
   // A file edited by hand is told when the plugin is loaded; it is no other version.
   const isOther =
     present?.version === release.version
-      ? await directory.hasInstead(identifier, release)
+      ? await directory.matchesKeptVersion(identifier, release)
       : await directory.hasKept(identifier, release)
   if (!isOther) {
     if (present !== undefined) manifests.set(id, present)

@@ -131,7 +131,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
         callback(refusal, null)
         return
       }
-      return (own.concerns(port) ? guarded : plain)(options, callback)
+      return (own.mayListenAt(port) ? guarded : plain)(options, callback)
     }
   }
 
@@ -156,7 +156,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)
       if (!direct) {
-        const judged = own.assertElsewhere(address.hostname, portOf(address.origin))
+        const judged = own.assertNotOwn(address.hostname, portOf(address.origin))
         await abortable(signal, judged, nobodyWaits, () => undefined)
       }
       const key = `${direct} ${insecure}`

@@ -2,7 +2,7 @@ import type { SerialPort } from 'serialport'
 import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
-import { noticeHangUp } from './hang-up.ts'
+import { detectHangUp } from './hang-up.ts'
 import { wakeForPoller } from './wake-for-poller.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
@@ -30,7 +30,7 @@ export async function openSerialPort(settings: SerialSettings): Promise<SerialPo
     const port = new library.SerialPort({ ...settings, autoOpen: false })
     port.open((error) => {
       if (error === null) {
-        noticeHangUp(port)
+        detectHangUp(port)
         wakeForPoller(port)
         resolve(port)
       } else reject(new SerialFailure(openFailure(error, path), true))

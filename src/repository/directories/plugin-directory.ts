@@ -173,7 +173,7 @@ export function createPluginDirectory(options: {
       return path === undefined ? undefined : (await manifestIn(path, plugin))[0]
     },
 
-    async hasInstead(plugin, release) {
+    async matchesKeptVersion(plugin, release) {
       for (const path of await keptPlaces(places, plugin)) {
         if ((await versionIn(path, plugin)) !== release.version) continue
         if (!(await hasFiles(path, plugin, release.integrity))) continue

@@ -21,9 +21,9 @@ const untakenLimit = 120_000
  * is wrong with it, in a sentence that goes on after the name of the other side. What is under way in the system is known on
  * Linux alone; elsewhere it is never called.
  */
-export type WatchDelivery = (socket: Socket, failed: (what: string) => void) => void
+export type DeliveryWatchdog = (socket: Socket, failed: (what: string) => void) => void
 
-export interface DeliverySettings {
+export interface DeliveryWatchdogSettings {
   clock: Clock
   repetitionLimit?: number
   /** The connections of the system, as Linux lists them; rejects where that is not known. */
@@ -47,7 +47,7 @@ interface Watched {
   takenAt: number
 }
 
-export function createDelivery({ clock, ...settings }: DeliverySettings): WatchDelivery {
+export function createDeliveryWatchdog({ clock, ...settings }: DeliveryWatchdogSettings): DeliveryWatchdog {
   const { readTables = systemTables } = settings
   const limit = settings.repetitionLimit ?? repetitionLimit
   const sockets = new Map<Socket, Watched>()

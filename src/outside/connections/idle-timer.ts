@@ -5,21 +5,21 @@ const busyFrom = 1
 /** How often that is waited for: where the thread is always busy, an end must come all the same. */
 const waitsLimit = 3
 
-/** Tells when nothing has come for a while. What waits to be read has come: while nobody reads there is no silence. */
-export interface Silence {
+/** Tells when nothing has come for a while. What waits to be read has come: while nobody reads, the time does not run. */
+export interface IdleTimer {
   /** Something has come. */
-  broken(): void
+  reset(): void
   pause(): void
   resume(): void
   close(): void
 }
 
-/** `milliseconds`: how long; undefined: it is not told. */
-export function createSilence(
+/** `milliseconds`: how long, until `told` is called; undefined: never. It begins to run with the first `reset`. */
+export function createIdleTimer(
   clock: Pick<Clock, 'schedule' | 'monotonic'>,
   milliseconds: number | undefined,
   told: () => void,
-): Silence {
+): IdleTimer {
   let timer: ScheduledCall | undefined
   let isDue = false
   let isPaused = false
@@ -42,7 +42,7 @@ export function createSilence(
   }
 
   return {
-    broken() {
+    reset() {
       isDue = true
       start()
     },

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkReason } from '../../../src/repository/sources/network-reason.ts'
+import { fetchFailureReason } from '../../../src/repository/sources/fetch-failure.ts'
 
 const coded = (code: string, message: string): Error => Object.assign(new Error(message), { code })
 
 test('where the time of a certificate is not now, the clock is told: it may be the one that is wrong', () => {
-  const reasonOf = (error: Error): string => networkReason('plugins.json', error, 0)
+  const reasonOf = (error: Error): string => fetchFailureReason('plugins.json', error, 0)
   assert.deepEqual(
     [
       coded('CERT_NOT_YET_VALID', 'certificate is not yet valid'),

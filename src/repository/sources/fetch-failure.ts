@@ -3,7 +3,7 @@ import { unreachableReason } from '../../base/network/unreachable-reason.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 /** Why a file of a repository could not be fetched, and what to do. `now`: as certificates are measured by, that of the system. */
-export function networkReason(path: string, error: unknown, now: number): string {
+export function fetchFailureReason(path: string, error: unknown, now: number): string {
   const code = systemErrorCode(error) ?? ''
   const reason = unreachableReason(code)
   if (reason !== undefined) return reason

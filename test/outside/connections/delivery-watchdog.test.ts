@@ -5,11 +5,11 @@ import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { test, type TestContext } from 'node:test'
 import {
-  createDelivery,
+  createDeliveryWatchdog,
   queuedBytes,
   readUnderWay,
   systemTables,
-} from '../../../src/outside/connections/delivery.ts'
+} from '../../../src/outside/connections/delivery-watchdog.ts'
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
@@ -50,7 +50,7 @@ async function startStage(t: TestContext, shown = (tables: string[]) => tables):
   let looks = 0
   let looked: (() => void) | undefined
   const failures: string[] = []
-  createDelivery({
+  createDeliveryWatchdog({
     clock,
     async readTables() {
       const tables = shown(await systemTables())
