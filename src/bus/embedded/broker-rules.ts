@@ -180,7 +180,7 @@ export function createBrokerRules({
       const address = addressOf(client)
       const guesses = guessesOf(client)
       // Too many wrong ones came from there: no password is looked at for a while.
-      if (guesses.wait(address) > 0) {
+      if (guesses.cutOffLeft(address) > 0) {
         done(wrong, false)
         return
       }
@@ -190,7 +190,7 @@ export function createBrokerRules({
       }
       counts.wrongPasswords += 1
       // Who gives none does not guess.
-      if (password !== undefined && password.length > 0) guesses.wrong(address)
+      if (password !== undefined && password.length > 0) guesses.recordWrong(address)
       warn(
         'An MQTT client was refused: its password is not the token of this host',
         stranger(client, client.id),

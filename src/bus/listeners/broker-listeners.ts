@@ -75,7 +75,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   }
 
   function isCutOff(socket: Duplex): boolean {
-    return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
+    return !addresses.isProxy(socket) && guesses.cutOffLeft(addresses.ofConnection(socket)) > 0
   }
 
   /** Many that connect and say nothing keep no client out: the one that has done so for the longest time goes. */
@@ -166,7 +166,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       const limit = isFromPage(request) ? guesses.pages : guesses
-      if (limit.wait(addresses.ofRequest(request)) > 0) {
+      if (limit.cutOffLeft(addresses.ofRequest(request)) > 0) {
         throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
       }
       // Last, as it makes room: nobody has to go for one who may not come in.

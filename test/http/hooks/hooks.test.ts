@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { hooksUnderWay, hooksWaiting } from '../../../src/http/hooks/hook-places.ts'
+import { hooksUnderWay, hooksWaiting } from '../../../src/http/hooks/hook-admission.ts'
 import { logMessages, startTestHost, type TestAnswer, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { type LogFields, type Logger, silentLogger, writtenFields } from '../../../src/base/log/log.ts'

@@ -6,7 +6,7 @@ import { createDeferred } from '../../src/base/time/deferred.ts'
 import { createExternalBus } from '../../src/bus/external/external-bus.ts'
 import { waitingMessagesLimit } from '../../src/bus/external/outgoing-queue.ts'
 import { createMqttProjection } from '../../src/mqtt-api/mqtt-projection.ts'
-import { createReconciler } from '../../src/mqtt-api/reconciler.ts'
+import { createBrokerReconciler } from '../../src/mqtt-api/broker-reconciler.ts'
 import { soleHost } from '../../src/mqtt-api/responsibility.ts'
 import { createValueTopics } from '../../src/mqtt-api/value-topics.ts'
 import type { Point } from '../../src/schema/api/api.ts'
@@ -67,7 +67,7 @@ function stage(points: Point[]) {
   }
   const values = createValueTopics(meter, { bus, topics: createTopics('host') })
   let cleared = 0
-  const reconcile = createReconciler({
+  const reconcile = createBrokerReconciler({
     ...{ lifecycle, bus, responsibility: soleHost },
     publishSafeMode: () => undefined,
     showState: () => undefined,

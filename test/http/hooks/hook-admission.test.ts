@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHookPlaces, hooksUnderWay } from '../../../src/http/hooks/hook-places.ts'
+import { createHookAdmission, hooksUnderWay } from '../../../src/http/hooks/hook-admission.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 const never = new AbortController().signal
@@ -8,7 +8,7 @@ const tooMany = { code: 'hook_unavailable' }
 
 async function allTaken() {
   const clock = createManualClock()
-  const places = createHookPlaces(clock)
+  const places = createHookAdmission(clock)
   const leaves = await Promise.all(Array.from({ length: hooksUnderWay }, () => places.take('@a/b', never)))
   return { clock, places, leaves }
 }

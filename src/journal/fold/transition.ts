@@ -18,9 +18,9 @@ interface Rule {
  * The machine's own transition, read off its definition, without the surroundings that XState's `transition()` makes
  * anew for each event: they are for children, timers and nested states, which a machine of the journal must not
  * have, and take nine tenths of its time. What is left is to find the transition and to run its assignments.
- * The step answers undefined when the machine does not take the event now. Throws for a machine that has more.
+ * The transition answers undefined when the machine does not take the event now. Throws for a machine that has more.
  */
-export function createStep<M extends AnyStateMachine>(
+export function createTransition<M extends AnyStateMachine>(
   machine: M,
 ): (snapshot: SnapshotFrom<M>, event: EventFrom<M>) => SnapshotFrom<M> | undefined {
   const { root } = machine as { root: AnyStateNode }
@@ -32,7 +32,7 @@ export function createStep<M extends AnyStateMachine>(
     names.map((value) => [value, machine.resolveState({ value, context: {} })]),
   )
 
-  function step(snapshot: AnyMachineSnapshot, event: AnyEvent): AnyMachineSnapshot | undefined {
+  function transition(snapshot: AnyMachineSnapshot, event: AnyEvent): AnyMachineSnapshot | undefined {
     const value = snapshot.value as string
     let context = snapshot.context as Context
     const rule = choose(rules.get(value), context, event) ?? choose(general, context, event)
@@ -43,7 +43,7 @@ export function createStep<M extends AnyStateMachine>(
   }
 
   // The machine's own types are lost on the way through AnyStateMachine.
-  return step as (snapshot: unknown, event: unknown) => SnapshotFrom<M> | undefined
+  return transition as (snapshot: unknown, event: unknown) => SnapshotFrom<M> | undefined
 }
 
 function choose(

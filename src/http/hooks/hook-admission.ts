@@ -16,13 +16,13 @@ const hooksInTurn = 2
 /** Milliseconds that a request waits for its turn. */
 const patience = 10_000
 
-/** Sees to it that a flood of requests to one plugin is that plugin's affair alone. Each answers how to give the place back. */
-export interface HookPlaces {
+/** Admits requests to plugins, so that a flood to one is that plugin's affair alone. Each function answers how to give the place back. */
+export interface HookAdmission {
   /**
-   * Before anything is read. Throws `hook_unavailable` when too many are here, and `turnAway` has nobody of this plugin, or
+   * Before anything is read. Throws `hook_unavailable` when too many are here, and `refuseSlowest` has nobody of this plugin, or
    * of all, to give way to it.
    */
-  enter(plugin: string, turnAway: (plugin?: string) => boolean): () => void
+  enter(plugin: string, refuseSlowest: (plugin?: string) => boolean): () => void
   /**
    * To be handled. Rejects with `hook_unavailable` when it has waited long enough, or `signal` says that the other side
    * has left.
@@ -32,7 +32,7 @@ export interface HookPlaces {
   takeLarge(plugin: string, signal: AbortSignal): Promise<() => void>
 }
 
-export function createHookPlaces(clock: Clock): HookPlaces {
+export function createHookAdmission(clock: Clock): HookAdmission {
   const handled = createKeyedSemaphore()
   const large = createKeyedSemaphore()
   const passTurn = createTurnLimiter(hooksInTurn)
@@ -59,9 +59,9 @@ export function createHookPlaces(clock: Clock): HookPlaces {
   }
 
   return {
-    enter(plugin, turnAway) {
+    enter(plugin, refuseSlowest) {
       const isFull = (here.get(plugin) ?? 0) >= hooksUnderWay + hooksWaiting
-      if (isFull ? !turnAway(plugin) : all >= hooksAtOnce && !turnAway()) throw tooMany()
+      if (isFull ? !refuseSlowest(plugin) : all >= hooksAtOnce && !refuseSlowest()) throw tooMany()
       all += 1
       here.set(plugin, (here.get(plugin) ?? 0) + 1)
       return () => {

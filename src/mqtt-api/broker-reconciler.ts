@@ -7,7 +7,7 @@ import type { ValueKind } from '../schema/worker/message-frames.ts'
 import type { Responsibility } from './responsibility.ts'
 import type { ValueTopics } from './value-topics.ts'
 
-export interface ReconcilerSettings {
+export interface BrokerReconcilerSettings {
   lifecycle: Lifecycle
   bus: Pick<Bus, 'congested' | 'connected'>
   responsibility: Responsibility
@@ -25,7 +25,7 @@ export interface ReconcilerSettings {
  * Brings what the broker has retained of plugins in line with how things are, as fast as the broker takes it. Ends early without
  * a connection, which the next one makes up for, or when it is begun anew.
  */
-export function createReconciler(settings: ReconcilerSettings): () => Promise<void> {
+export function createBrokerReconciler(settings: BrokerReconcilerSettings): () => Promise<void> {
   const { lifecycle, bus, responsibility, publishSafeMode, showState, valuesOf, clearStale, closed } =
     settings
   let begun = 0

@@ -6,11 +6,10 @@ const firstInterval = 1_000
 const checkpointsLimit = 256
 
 /**
- * Folds that are kept in memory, so that the state at an event is some thousand steps away at most. When there are
- * too many, every other one goes and those to come are twice as far apart: memory has a bound however long the
- * journal is.
+ * States that are kept in memory (not those of `.host.checkpoint`), so that the state at an event is some thousand events away at most.
+ * When there are too many, every other one goes and those to come are twice as far apart: memory has a bound however long the journal is.
  */
-export interface Checkpoints {
+export interface MemoryCheckpoints {
   /** Whether the state after this event is one to keep. */
   wants(seq: number): boolean
   note(state: HostState): void
@@ -18,7 +17,10 @@ export interface Checkpoints {
   before(seq: number): HostState | undefined
 }
 
-export function createCheckpoints(interval = firstInterval, limit = checkpointsLimit): Checkpoints {
+export function createMemoryCheckpoints(
+  interval = firstInterval,
+  limit = checkpointsLimit,
+): MemoryCheckpoints {
   /** In order. */
   let kept: HostState[] = []
   let distance = interval

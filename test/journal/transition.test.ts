@@ -5,7 +5,7 @@ import { type AnyMachineSnapshot, createMachine, initialTransition, transition }
 import { host } from '../../machines/host.ts'
 import { pluginLifecycle } from '../../machines/plugin-lifecycle.ts'
 import { applyFact, initialState, type PluginSnapshot } from '../../src/journal/fold/evolve.ts'
-import { createStep } from '../../src/journal/fold/step.ts'
+import { createTransition } from '../../src/journal/fold/transition.ts'
 import { foldVersion, storeState } from '../../src/journal/fold/stored-state.ts'
 import { hostFacts, pluginFacts } from '../../src/schema/journal/journal-event.ts'
 import { pluginStates } from '../../src/schema/plugin/plugin.ts'
@@ -55,7 +55,7 @@ compare('a plugin', {
   states: Object.keys(pluginLifecycle.states),
   initial: initialTransition(pluginLifecycle, { id })[0],
   events: pluginFactsOf(id).map((fact) => ({ ...fact, at })),
-  step: createStep(pluginLifecycle),
+  step: createTransition(pluginLifecycle),
   transition: (snapshot, event) => transition(pluginLifecycle, snapshot, event)[0],
   takes: (snapshot, event) => snapshot.can(event),
 })
@@ -63,7 +63,7 @@ compare('the host', {
   states: Object.keys(host.states),
   initial: initialTransition(host)[0],
   events: hostFactsOfAll.filter((fact) => fact.plugin === null).map((fact) => ({ ...fact, at })),
-  step: createStep(host),
+  step: createTransition(host),
   transition: (snapshot, event) => transition(host, snapshot, event)[0],
   takes: (snapshot, event) => snapshot.can(event),
 })
@@ -75,7 +75,7 @@ test('a machine that does more than name states and assign is no machine for the
     { initial: 'a', states: { a: { initial: 'b', states: { b: {} } } } },
     { initial: 'a', states: { a: { on: { GO: { actions: () => undefined } } } } },
   ]
-  for (const config of refused) assert.throws(() => createStep(createMachine(config)), TypeError)
+  for (const config of refused) assert.throws(() => createTransition(createMachine(config)), TypeError)
 })
 
 /**
