@@ -157,7 +157,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
 
   async function cleanUp(error?: IsolateError): Promise<void> {
     life.running = false
-    backpressure.relent()
+    backpressure.stopThrottling()
     pluginCalls.publish(number, false)
     slot.watch(false)
     slot.post({ kind: 'unload', isolate: number })

@@ -8,7 +8,7 @@ import { type LogEntry, noResources, type Resources } from '../../schema/plugin/
 import { type LimitName, limitUnit } from '../../schema/plugin/plugin-limits.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 import { createFrameDispatcher, type ServeFrames } from './frame-dispatcher.ts'
-import { createHeldThings } from './held-things.ts'
+import { createHeldResources } from './held-resources.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
 import type { SandboxLimits } from '../limits.ts'
@@ -55,7 +55,7 @@ export interface OperationDispatcher {
 
 export function createOperationDispatcher(settings: OperationDispatcherSettings): OperationDispatcher {
   const { clock, logger, limits, plugin, services, stored, answer } = settings
-  const held = createHeldThings(limits)
+  const held = createHeldResources(limits)
   const kept = createKeptBytes(limits.keptBytes)
   const admitKeyValue = createStoredBytes(limits.keyValueBytes, stored)
   const calls = createOpenCalls({ clock, services, answer })

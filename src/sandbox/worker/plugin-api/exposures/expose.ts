@@ -7,7 +7,7 @@ import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
-import { isFlag, optionComplaint } from '../option-kinds.ts'
+import { isFlag, optionError } from '../option-kinds.ts'
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
 import { exposureTextLimit } from './exposure-options.ts'
@@ -105,7 +105,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       runtime.wrap('setAvailable', function* (...args) {
         const available = args.find((argument) => argument !== table)
         if (!isFlag(available))
-          log.warnOnce('setAvailable', () => `setAvailable: the value ${optionComplaint('flag', available)}`)
+          log.warnOnce('setAvailable', () => `setAvailable: the value ${optionError('flag', available)}`)
         for (const entry of entries.values())
           if (entry.table === table) yield* entry.setAvailable(isTruthy(available))
         return table

@@ -5,7 +5,7 @@ import { type SandboxLimits, withChosen } from '../limits.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createWorkerThread, type WorkerThread } from './worker-thread.ts'
 
-export interface OwnWorkersSettings {
+export interface DedicatedWorkersSettings {
   clock: Clock
   logger: Logger
   limits: SandboxLimits
@@ -25,7 +25,12 @@ interface OwnWorker {
  * A worker for each isolate. One that its plugin has left in order waits a moment for the same plugin: it may be
  * loaded again at once, with another configuration for instance, and a new worker takes longer than all else of that.
  */
-export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorkersSettings): WorkerSlots {
+export function createDedicatedWorkers({
+  clock,
+  logger,
+  limits,
+  nextNumber,
+}: DedicatedWorkersSettings): WorkerSlots {
   const threads = new Set<WorkerThread>()
   /** By full id; each ends when its time is over. */
   const waiting = new Map<string, { worker: OwnWorker; end: ScheduledCall }>()
@@ -76,7 +81,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
       worker: worker.number,
       heapMegabytes: worker.limits.memory,
       moveAway: () => 'the same again',
-      crowdOut: () => undefined,
+      reportWorkerFull: () => undefined,
       async leave(inOrder) {
         if (inOrder && mayWait(worker)) letWait(id, worker)
         else await end(worker)
@@ -87,7 +92,7 @@ export function createOwnWorkers({ clock, logger, limits, nextNumber }: OwnWorke
 
   return {
     take,
-    takeOwn: take,
+    takeDedicated: take,
     memoryUsers: () => threads,
     // For whose limits and version is not known yet.
     expect: () => Promise.resolve(),

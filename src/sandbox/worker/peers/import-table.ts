@@ -7,7 +7,7 @@ type Thing = LuaTable | LuaFunction
  * What this plugin holds of others: a proxy for each thing, one and the same for as long as Lua has it.
  * When it is collected, it is released.
  */
-export interface ImportedThings {
+export interface ImportTable {
   /** The proxy of a reference that has been received. */
   receive(reference: Reference): Thing
   /** What a value stands in for; undefined for what is this plugin's own. */
@@ -23,10 +23,10 @@ interface Entry {
   received: number
 }
 
-export function createImportedThings(
+export function createImportTable(
   make: (reference: Reference) => Thing,
   release: (releases: Release[]) => void,
-): ImportedThings {
+): ImportTable {
   const entries = new Map<string, Entry>()
   const references = new WeakMap<Thing, Reference>()
   let collected: Release[] = []

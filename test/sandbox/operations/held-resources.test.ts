@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHeldThings } from '../../../src/sandbox/operations/held-things.ts'
+import { createHeldResources } from '../../../src/sandbox/operations/held-resources.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
 import type { LimitName } from '../../../src/schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../../src/schema/worker/operation.ts'
@@ -12,7 +12,7 @@ const subscribe = (subscription: number): Operation => ({
 })
 
 test('a worker that subscribes twice under one number is refused: nothing would close the first one', () => {
-  const held = createHeldThings(defaultLimits)
+  const held = createHeldResources(defaultLimits)
   assert.equal(held.note(subscribe(1)), true)
   assert.equal(held.note(subscribe(1)), false)
   assert.equal(held.note({ kind: 'unsubscribeTopic', subscription: 1 }), true)
@@ -21,7 +21,7 @@ test('a worker that subscribes twice under one number is refused: nothing would 
 })
 
 test('a worker that does not keep to the limits has no more with the host than they say', () => {
-  const held = createHeldThings({ ...defaultLimits, mqttSubscriptions: 2, objects: 1, sensors: 1 })
+  const held = createHeldResources({ ...defaultLimits, mqttSubscriptions: 2, objects: 1, sensors: 1 })
   assert.deepEqual(
     [1, 2, 3].map((number) => held.note(subscribe(number))),
     [true, true, false],
@@ -70,7 +70,7 @@ const kinds: [limit: LimitName, make: (number: number) => Operation, back: (numb
   ]
 for (const [limit, make, back] of kinds) {
   test(`of ${limit} a worker has no more than it may, what it takes back makes room, and the rest is taken back at its end`, () => {
-    const held = createHeldThings({ ...defaultLimits, [limit]: 2 })
+    const held = createHeldResources({ ...defaultLimits, [limit]: 2 })
     assert.deepEqual(
       [make(1), make(2), make(3), back(1), make(3), make(1)].map((operation) => held.note(operation)),
       [true, true, false, true, true, false],
@@ -81,6 +81,6 @@ for (const [limit, make, back] of kinds) {
 }
 
 test('a worker that gives a second handler the number of the first is refused: nothing would remove the first one', () => {
-  const held = createHeldThings(defaultLimits)
+  const held = createHeldResources(defaultLimits)
   assert.deepEqual([held.note(handler(1)), held.note(handler(1))], [true, false])
 })

@@ -5,7 +5,7 @@ import { type Isolate, IsolateError, type IsolateSource } from '../../../src/san
 import { signalCells } from '../../../src/schema/worker/shared-cells.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { defaultLimits, type SandboxLimits } from '../../../src/sandbox/limits.ts'
-import { createOwnWorkers } from '../../../src/sandbox/threads/own-workers.ts'
+import { createDedicatedWorkers } from '../../../src/sandbox/threads/dedicated-workers.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { createRecorder, pluginSource, testSandbox } from '../stage.ts'
 
@@ -88,7 +88,12 @@ test('a worker that had to be ended by force does not come back', async (context
 
 test('§6 a worker counts until it has ended, so that nobody else is ended for the memory that it still has', async (context) => {
   const clock = createManualClock()
-  const own = createOwnWorkers({ clock, logger: silentLogger, limits: defaultLimits, nextNumber: () => 1 })
+  const own = createDedicatedWorkers({
+    clock,
+    logger: silentLogger,
+    limits: defaultLimits,
+    nextNumber: () => 1,
+  })
   context.after(() => own.close())
   const left = own.take(1, pluginSource('')).leave(false)
   assert.equal([...own.memoryUsers()].length, 1)
@@ -98,7 +103,12 @@ test('§6 a worker counts until it has ended, so that nobody else is ended for t
 
 test('§6 one that was ended while it waited has nothing any more, and is not ended again in the place of one that has', async (context) => {
   const clock = createManualClock()
-  const own = createOwnWorkers({ clock, logger: silentLogger, limits: defaultLimits, nextNumber: () => 1 })
+  const own = createDedicatedWorkers({
+    clock,
+    logger: silentLogger,
+    limits: defaultLimits,
+    nextNumber: () => 1,
+  })
   context.after(() => own.close())
   const slot = own.take(1, pluginSource(''))
   Atomics.store(new Int32Array(slot.signal), signalCells.memory, 30 * 1024)

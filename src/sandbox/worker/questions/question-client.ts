@@ -4,10 +4,10 @@ import { outcomeOf } from './pending-questions.ts'
 import type { Asker, QuestionChannel } from './question-channel.ts'
 
 /** How one isolate asks the host, or another plugin, and waits for the answer. */
-export interface Asking {
-  /** Waits with all that is on the stack. Throws when there is no answer. */
+export interface QuestionClient {
+  /** Blocks until the answer is there, with all that is on the stack. Throws when there is no answer. */
   askNow<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): T
-  /** Waits as whoever takes the steps does: on the spot, or set aside. */
+  /** Waits as whoever runs the steps does: blocking, or suspended. */
   ask<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): Steps<T>
   /** The same wait, for who yields it without a generator in between. */
   waitFor<K extends QuestionKind, T>(question: QuestionOf<K>, accept: (answer: Answers[K]) => T): Wait<T>
@@ -21,32 +21,32 @@ export interface Asking {
   giveUp(): void
 }
 
-export interface AskingSettings {
+export interface QuestionClientSettings {
   isolate: number
   questions: QuestionChannel
   /** Sends what Lua has done before it asks; answers whether the host has taken all of it. */
   flush(): boolean
   /** For an answer. */
   milliseconds: number
-  /** Whether a wait on the spot has taken too long for who shares the worker. */
-  impatient: (() => boolean) | undefined
-  /** Runs `wait`, which keeps the stack. */
-  onSpot<T>(wait: () => T): T
+  /** Whether a blocking wait has taken too long for who shares the worker. */
+  isOverBudget: (() => boolean) | undefined
+  /** Runs `wait`, which blocks with all that is on the stack. */
+  whileBlocked<T>(wait: () => T): T
 }
 
-export function createAsking(settings: AskingSettings): Asking {
-  const { isolate, questions, flush, milliseconds, impatient, onSpot } = settings
+export function createQuestionClient(settings: QuestionClientSettings): QuestionClient {
+  const { isolate, questions, flush, milliseconds, isOverBudget, whileBlocked } = settings
   /** Answers that somebody waits for. */
   const awaited = new Set<Waiting>()
 
   /** What Lua did before it asks has happened when the host answers. */
   const asker = (): Asker => ({ isolate, milliseconds, settled: flush() })
 
-  const askNow: Asking['askNow'] = (question, accept) =>
-    onSpot(() => {
+  const askNow: QuestionClient['askNow'] = (question, accept) =>
+    whileBlocked(() => {
       const waiting = beginToAsk(question, accept)
       waiting.start?.()
-      questions.waitOnSpot(waiting, milliseconds, impatient)
+      questions.waitBlocking(waiting, milliseconds, isOverBudget)
       return waiting.take()
     })
 
@@ -93,7 +93,7 @@ export function createAsking(settings: AskingSettings): Asking {
     return waiting
   }
 
-  const wait: Asking['waitFor'] = (question, accept) => ({
+  const wait: QuestionClient['waitFor'] = (question, accept) => ({
     kind: 'wait',
     now: () => askNow(question, accept),
     begin: () => beginToAsk(question, accept),

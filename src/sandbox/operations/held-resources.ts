@@ -3,10 +3,10 @@ import type { PluginLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
 
 /**
- * What a plugin has with the host, as the host has been told: so that it can be taken back when the worker
- * died and cannot do it itself.
+ * What a plugin has at the host: subscriptions, handlers, exposures and values, counted by what its worker has asked for, so that it can be
+ * taken back when the worker has died and cannot do it itself.
  */
-export interface HeldThings {
+export interface HeldResources {
   /**
    * Remembers or forgets what the operation creates or removes. False when it must not be done: there is one of this
    * number already, or there are too many. The worker knows both before it asks; one that asks all the same lies.
@@ -19,7 +19,7 @@ export interface HeldThings {
 }
 
 /** `limits`: how many there may be of each. */
-export function createHeldThings(limits: PluginLimits): HeldThings {
+export function createHeldResources(limits: PluginLimits): HeldResources {
   const events = new Set<string>()
   const topics = new Set<number>()
   const httpHandlers = new Set<number>()

@@ -6,8 +6,8 @@ const exportLimit = 50_000
 
 type Thing = LuaTable | LuaFunction
 
-/** What other plugins hold of this one, by number. It stays until the host says that nobody holds it any more. */
-export interface ExportedThings {
+/** Functions and tables of this plugin that other plugins hold, by handle. Each stays until the host says that nobody holds it any more. */
+export interface ExportTable {
   /**
    * The number of a thing, which is new when nobody holds it yet. `given`: handed over to be called, not in answer to a
    * call. Throws when there are too many.
@@ -28,7 +28,7 @@ export interface ExportedThings {
   clear(): void
 }
 
-export function createExportedThings(instance: () => LuaTable | undefined): ExportedThings {
+export function createExportTable(instance: () => LuaTable | undefined): ExportTable {
   const things = new Map<number, { thing: Thing; sent: number; given: boolean }>()
   const handles = new Map<Thing, number>()
   let lastHandle = instanceHandle

@@ -4,7 +4,7 @@ import { signalCells } from '../../../schema/worker/shared-cells.ts'
 import type { LinkSetup } from '../../../schema/worker/worker-protocol.ts'
 
 /** This worker's end of a link to another worker. */
-export interface LinkEnd {
+export interface LinkEndpoint {
   /** Sends it, and wakes the other worker when it stands still. */
   post(message: LinkMessage): void
   /** Takes all that has come. */
@@ -12,7 +12,7 @@ export interface LinkEnd {
   close(): void
 }
 
-export interface LinkEndSettings extends Pick<LinkSetup, 'port' | 'signal' | 'cells'> {
+export interface LinkEndpointSettings extends Pick<LinkSetup, 'port' | 'signal' | 'cells'> {
   /** Which of the cells counts what this end sends, and which what the other one sends. */
   sends: number
   receives: number
@@ -22,7 +22,7 @@ export interface LinkEndSettings extends Pick<LinkSetup, 'port' | 'signal' | 'ce
   taken(): void
 }
 
-export function createLinkEnd(settings: LinkEndSettings): LinkEnd {
+export function createLinkEndpoint(settings: LinkEndpointSettings): LinkEndpoint {
   const { sends, receives, take, taken } = settings
   const port: MessagePort = settings.port
   const signal = new Int32Array(settings.signal)
