@@ -7,7 +7,7 @@ import { Problem, problemDocument } from '../base/problem.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
-import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
+import { parseJsonText, requireUnique } from '../schema/parsing/json-text.ts'
 import { installRequest } from '../schema/api/api.ts'
 import {
   isMqttVerb,
@@ -172,7 +172,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
-      requireNoneTwice(repeated, 'request')
+      requireUnique(repeated, 'request')
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem)) logger.error('An MQTT request failed', { verb, error })

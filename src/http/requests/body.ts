@@ -5,7 +5,7 @@ import type { Clock } from '../../base/time/clock.ts'
 import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
+import { parseJsonText, requireUnique } from '../../schema/parsing/json-text.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
 const bodyLimit = 1024 * 1024
@@ -75,7 +75,7 @@ function readingProblem(error: unknown): Problem {
 function parseBody(bytes: Buffer): unknown {
   const parsed = parseJsonText(bytes)
   if (!parsed.ok) throw new Problem('body_invalid', `The body ${parsed.message}.`)
-  requireNoneTwice(parsed.repeated, 'body')
+  requireUnique(parsed.repeated, 'body')
   return parsed.value
 }
 

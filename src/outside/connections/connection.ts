@@ -13,7 +13,7 @@ import {
   connectionMessageLimit,
   messageOverhead,
   unsentLimit,
-  writtenNotice,
+  writtenReportBytes,
 } from '../../schema/outside/connection.ts'
 import { isUndecided } from '../own-listeners.ts'
 import { closingTime, type Link, type LinkEnd, type LinkEvents } from './link.ts'
@@ -193,7 +193,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
   function written(bytes: number): void {
     unsent -= bytes
     unsaid += bytes
-    if (unsent > 0 && unsaid < writtenNotice) return
+    if (unsent > 0 && unsaid < writtenReportBytes) return
     if (unsaid > 0 && state === 'open') listener.event({ event: 'written', bytes: unsaid })
     unsaid = 0
   }

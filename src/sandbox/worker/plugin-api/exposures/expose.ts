@@ -1,7 +1,7 @@
 import { trimEndOf } from '../../../../base/text/trim-end.ts'
 import type { ScheduledCall } from '../../../../base/time/clock.ts'
 import type { Json } from '../../../../base/text/json.ts'
-import { createByteRoom, type Sizes } from '../../../../schema/worker/byte-room.ts'
+import { createByteQuota, type Sizes } from '../../../../schema/worker/byte-quota.ts'
 import { exposureBytesLimit, exposureSize } from '../../../../schema/worker/operation-size.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
@@ -29,7 +29,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const given = new WeakMap<LiveExposure, [type: LuaValue, options: LuaValue]>()
   /** Of the descriptions. */
   const sizes: Sizes = new Map()
-  const room = createByteRoom(exposureBytesLimit)
+  const room = createByteQuota(exposureBytesLimit)
   let initialised = context.isInitialised()
   let released = false
   let polling: ScheduledCall | undefined

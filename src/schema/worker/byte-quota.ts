@@ -5,7 +5,7 @@ export type Sizes = Map<string, number>
  * Counts bytes under a limit, of which `total` are there already. Answers whether there is room for something of this size
  * in place of what is there: what becomes smaller is always taken. Of size 0 it is gone.
  */
-export function createByteRoom(
+export function createByteQuota(
   limit: number,
   total = 0,
 ): (sizes: Sizes, key: string, size: number) => boolean {

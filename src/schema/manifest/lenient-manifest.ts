@@ -117,7 +117,7 @@ function isKeyOfEntry([step, index, ...below]: readonly string[]): boolean {
   return below.length === 0 || (below.length === 1 && below[0] === 'key') || isKeyOfEntry(below)
 }
 
-export const manifestRules: LenientRules = {
+export const lenientManifestRules: LenientRules = {
   tidy: tidyManifest,
   isVital([member = '', index, ...below], found) {
     const [part] = below

@@ -1,22 +1,22 @@
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ConfigDefinition } from './field-definition.ts'
 
-/** Of what the defaults of one manifest take to check; about a quarter of a second. */
-export const defaultWorkLimit = 200_000
-/** So many looks at a choice take as long as one at a column. */
+/** What checking all defaults of one manifest may cost; about a quarter of a second. */
+export const defaultCheckCostLimit = 200_000
+/** Comparisons with a choice that take as long as one check by a column. */
 const choicesForOne = 8
 
 /**
- * How much there is to do where nothing is set: each value of a default is held against all that its setting says, so each row
- * against all columns. In looks at one value by one column, about a microsecond each.
+ * What it costs to check the defaults of these settings, where nothing else is set: each value of a default is checked against all that its
+ * setting says, so each row against all columns. One unit is the check of one value by one column, about a microsecond.
  */
-export function defaultWork(definitions: readonly ConfigDefinition[]): number {
+export function defaultCheckCost(definitions: readonly ConfigDefinition[]): number {
   return definitions.reduce((sum, definition) => sum + workOf(definition), 0)
 }
 
 /** Where a row does not have it, the default of its column is checked in each row. */
 function workOf({ items, fields = [], enum: choices = [], showIf = {}, ...field }: ConfigDefinition): number {
-  const within = defaultWork(items === undefined ? fields : [items, ...fields])
+  const within = defaultCheckCost(items === undefined ? fields : [items, ...fields])
   const compared = choices.length + valuesIn(showIf)
   return (1 + valuesOfDefault(field)) * (1 + compared / choicesForOne + within)
 }

@@ -6,10 +6,10 @@ export const errorLimit = 200
 const pointersLength = 64 * 1024
 
 /**
- * Room for what is told of one value. Answers whether there is room for one more at this pointer; then it has taken it. One error
- * has room in any case.
+ * Limits how many errors are told of one value. Each call takes room for an error at this pointer, and answers whether there was any. The
+ * first has room in any case.
  */
-export function createErrorRoom(): (pointer: string) => boolean {
+export function createErrorQuota(): (pointer: string) => boolean {
   let count = 0
   let length = 0
   return (pointer) => {
@@ -22,7 +22,7 @@ export function createErrorRoom(): (pointer: string) => boolean {
 
 /** Those for which there is room; further ones are not asked for. */
 export function firstErrors(errors: Iterable<ProblemDetail>): ProblemDetail[] {
-  const takeRoom = createErrorRoom()
+  const takeRoom = createErrorQuota()
   const first: ProblemDetail[] = []
   for (const error of errors) {
     if (!takeRoom(error.path)) break
