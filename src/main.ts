@@ -21,7 +21,7 @@ import type { Vault } from './journal/vault.ts'
 import { makeSecretKey, readKeys, rewriteDirectory, vaultOf } from './maintenance/secret-commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
-import { type Owner, ownerOfDirectory, ownerOfState } from './maintenance/used-directory.ts'
+import { type Owner, ownerOfDirectory, ownerOfState } from './maintenance/directory-owner.ts'
 import {
   type FleetCommand,
   helpText,
@@ -257,9 +257,9 @@ async function runSecretCommand(command: SecretCommand, settings: Settings): Pro
 async function runFleetCommand({ command, membership }: FleetCommand): Promise<string> {
   // No other command needs the store's client.
   const { joinCommand, leaveCommand } = await import('./maintenance/fleet/commands.ts')
-  const { text, isWhole } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
+  const { text, isComplete } = await (command === 'fleet join' ? joinCommand : leaveCommand)(membership)
   // Who runs it from a script does not read what was left out.
-  if (!isWhole) process.exitCode = exitCode.failed
+  if (!isComplete) process.exitCode = exitCode.failed
   return text
 }
 

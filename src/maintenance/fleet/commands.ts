@@ -7,10 +7,10 @@ import { readKeys } from '../secret-commands.ts'
 import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 
-/** What to tell whoever ran the command; `isWhole`: nothing was left out. */
-export interface Told {
+/** What to tell whoever ran the command; `isComplete`: nothing was left out. */
+export interface CommandOutcome {
   text: string
-  isWhole: boolean
+  isComplete: boolean
 }
 
 /** `lupine fleet join` and `lupine fleet leave`. */
@@ -39,7 +39,7 @@ async function connected<T>(
 const count = (plugins: readonly string[]): string =>
   `${plugins.length} plugin${plugins.length === 1 ? '' : 's'}`
 
-export async function joinCommand(settings: FleetCommandSettings): Promise<Told> {
+export async function joinCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
   const { as, plugins, refused, withoutFiles } = await connected(settings, joinFleet)
   const done = {
     first: `The fleet ${settings.fleet} begins with the journal of ${settings.dataDirectory}: ${count(plugins)}.`,
@@ -53,10 +53,10 @@ export async function joinCommand(settings: FleetCommandSettings): Promise<Told>
     `${settings.dataDirectory} is as it was. Keep it as a copy; start no host in it while the fleet runs.`,
     '',
   ].join('\n')
-  return { text, isWhole: refused.length === 0 }
+  return { text, isComplete: refused.length === 0 }
 }
 
-export async function leaveCommand(settings: FleetCommandSettings): Promise<Told> {
+export async function leaveCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
   const { seq, plugins, values, leftOut } = await connected(settings, leaveFleet)
   const text = [
     `${settings.dataDirectory} holds all of the fleet ${settings.fleet} up to event ${seq}: ${count(plugins)}, stored values of ${values.length}.`,
@@ -64,5 +64,5 @@ export async function leaveCommand(settings: FleetCommandSettings): Promise<Told
     'The fleet is as it was: start no host of it any more once one is started there, so that no plugin runs twice.',
     '',
   ].join('\n')
-  return { text, isWhole: leftOut.length === 0 }
+  return { text, isComplete: leftOut.length === 0 }
 }

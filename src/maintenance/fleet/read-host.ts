@@ -22,7 +22,7 @@ import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { readStores } from '../read-stores.ts'
-import { noHostIn } from '../used-directory.ts'
+import { noHostError } from '../directory-owner.ts'
 
 /** What the data directory of a single host holds, for a fleet that it joins. Nothing of it is changed. */
 export interface SingleHost {
@@ -66,7 +66,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   follow(journal)
   try {
     if (file === undefined && journal.live.seq === 0) {
-      throw noHostIn(directory)
+      throw noHostError(directory)
     }
     if (file !== undefined && wasChanged(file)) {
       throw new Error(

@@ -10,14 +10,14 @@ export interface Owner {
   gid: number
 }
 
-export function noHostIn(directory: string): Error {
+export function noHostError(directory: string): Error {
   return new Error(
     `No host has run in ${directory}; name the data directory of one with HOST_DATA_DIR (--data-dir).`,
   )
 }
 
 /**
- * Of whom the state of the host in this directory is. Throws `noHostIn` where there is none: whoever named the wrong
+ * Of whom the state of the host in this directory is. Throws `noHostError` where there is none: whoever named the wrong
  * directory would be told that all is well in it. Undefined: it is not there, or cannot be looked into.
  */
 export async function ownerOfState(files: FileSystem, directory: string): Promise<Owner | undefined> {
@@ -26,7 +26,7 @@ export async function ownerOfState(files: FileSystem, directory: string): Promis
   // The journal first: an editor may have made the other one anew.
   const state = [journalFileName, endedSegments(names).at(-1)?.name, snapshotFileName, checkpointFileName]
   const found = state.find((name) => name !== undefined && names.includes(name))
-  if (found === undefined) throw noHostIn(directory)
+  if (found === undefined) throw noHostError(directory)
   const { uid, gid } = await files.stat(join(directory, found))
   return { uid, gid }
 }

@@ -11,13 +11,13 @@ import { openJournal } from '../../journal/journal.ts'
 import { readSnapshot } from '../../journal/snapshot/snapshot.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
-import type { MembershipSettings } from './at-rest.ts'
+import type { MembershipSettings } from './membership-command.ts'
 
 /**
  * Throws one sentence when a host of a fleet has run in the directory: what is there is a copy of what its fleet has, however
  * the host was stopped. Nothing is changed, and no fleet is founded.
  */
-export async function refuseHostOfFleet(settings: MembershipSettings): Promise<void> {
+export async function refuseFleetMember(settings: MembershipSettings): Promise<void> {
   const { directory, files, fleet, ring } = settings
   try {
     await files.readFile(join(directory, processFileName))

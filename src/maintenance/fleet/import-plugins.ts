@@ -10,21 +10,21 @@ import { retrying } from '../../fleet/store/retrying.ts'
 import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
 import { type HostState, pluginIn } from '../../journal/fold/evolve.ts'
 import type { Fact, HostFact, PluginFact } from '../../schema/journal/journal-event.ts'
-import type { MembershipSettings } from './at-rest.ts'
-import { bringValues } from './bring-values.ts'
+import type { MembershipSettings } from './membership-command.ts'
+import { importValues } from './import-values.ts'
 import type { HostPlugin, SingleHost } from './read-host.ts'
 
-export interface Brought {
-  brought: string[]
+export interface PluginImport {
+  imported: string[]
   refused: { what: string; reason: string }[]
 }
 
 /** Writes down the plugins of a further host, and what belongs to them, as facts of a fleet that is there already. */
-export async function bringPlugins(
+export async function importPlugins(
   settings: MembershipSettings,
   host: SingleHost,
   stores: { files: FleetFiles; values: ValueBucket },
-): Promise<Brought> {
+): Promise<PluginImport> {
   const { connection, fleet, clock } = settings
   // What it needs of the fleet's journal: the directory is not touched.
   const copy = await mkdtemp(join(tmpdir(), 'lupine-join-'))
@@ -48,8 +48,8 @@ async function bring(
   host: SingleHost,
   { files, values }: { files: FleetFiles; values: ValueBucket },
   journal: FleetJournal,
-): Promise<Brought> {
-  const result: Brought = { brought: [], refused: [] }
+): Promise<PluginImport> {
+  const result: PluginImport = { imported: [], refused: [] }
   const repositories = await bringRepositories(host, journal)
   result.refused.push(...repositories.map((name) => ({ what: name, reason: otherRepository })))
   const left = new Map(host.values)
@@ -61,7 +61,7 @@ async function bring(
     if (isBrought(journal, id, mark)) {
       // All of it, if that run was ended in the midst: nobody else may be there to write the rest.
       await journal.decide(id, () => [], 'file')
-      result.brought.push(id)
+      result.imported.push(id)
       continue
     }
     const reason = whyNot(journal.state, plugin, repositories)
@@ -70,10 +70,10 @@ async function bring(
       continue
     }
     await files.put(plugin.contents)
-    await retrying(clock, () => bringValues(values, id, entries, false))
+    await retrying(clock, () => importValues(values, id, entries, false))
     try {
       await journal.append(factsOf(plugin), 'file', mark)
-      result.brought.push(id)
+      result.imported.push(id)
     } catch (error) {
       if (!(error instanceof Problem) || error.code !== 'invalid_transition') throw error
       result.refused.push({ what: id, reason: `another host has just installed it (${messageOf(error)})` })
@@ -82,7 +82,7 @@ async function bring(
   for (const [id, entries] of left) {
     // Of plugins that are not installed here any more.
     const isFree = journal.state.plugins.get(id) === undefined
-    if (isFree && (await retrying(clock, () => bringValues(values, id, entries)))) continue
+    if (isFree && (await retrying(clock, () => importValues(values, id, entries)))) continue
     result.refused.push({ what: `the stored values of ${id}`, reason: 'the fleet has, or had, that plugin' })
   }
   return result
@@ -104,7 +104,7 @@ function whyNot(
   return undefined
 }
 
-/** Whether an earlier run has brought it: its first fact promises the others. */
+/** Whether an earlier run has imported it: its first fact promises the others. */
 function isBrought(journal: FleetJournal, plugin: string, mark: string): boolean {
   for (const { requestKey } of eventsOf(journal, { plugin })) if (requestKey === mark) return true
   return false

@@ -15,8 +15,8 @@ export interface MembershipSettings extends DirectorySettings {
   fleet: string
 }
 
-/** Holds the directory meanwhile. Throws one sentence when a host is running in it. */
-export async function whileAtRest<T>(directory: string, task: () => Promise<T>): Promise<T> {
+/** Runs a task with the lock of the data directory. Throws one sentence when a host is running in it, or it is no directory. */
+export async function withLockedDirectory<T>(directory: string, task: () => Promise<T>): Promise<T> {
   const lock = await lockDirectory(directory).catch((error: unknown) => {
     if (error instanceof UnusableFileError) throw error
     throw new Error(
@@ -33,7 +33,7 @@ export async function whileAtRest<T>(directory: string, task: () => Promise<T>):
   }
 }
 
-/** Where plugin files and stored values of the fleet are. */
+/** Opens the stores of plugin files and of stored values of the fleet. */
 export async function openFleetStores(
   settings: MembershipSettings,
 ): Promise<{ files: FleetFiles; values: ValueBucket }> {

@@ -7,7 +7,7 @@ import { retrying } from '../../fleet/store/retrying.ts'
 import { StoreRefusedError, unreachable } from '../../fleet/store/store-errors.ts'
 import { stampFacts } from '../../journal/fold/stamp.ts'
 import type { JournalEvent, PluginFact } from '../../schema/journal/journal-event.ts'
-import type { MembershipSettings } from './at-rest.ts'
+import type { MembershipSettings } from './membership-command.ts'
 import type { SingleHost } from './read-host.ts'
 
 /** Events that are on their way to the store at once. */
@@ -17,7 +17,7 @@ const atOnce = 100
  * Writes the journal of the first host into the stream of the fleet, each event under its own number, on top of what is
  * there of it already. Files that were changed by hand are what the fleet has of them, so a fact says that in the end.
  */
-export async function bringJournal(
+export async function importJournal(
   stream: JournalStream,
   host: SingleHost,
   settings: MembershipSettings,
@@ -76,7 +76,7 @@ export async function bringJournal(
 }
 
 /** Which files there are, of plugins where those are not as they were installed. */
-export function changedFiles({ plugins }: SingleHost): PluginFact[] {
+export function filesChangedByHand({ plugins }: SingleHost): PluginFact[] {
   return plugins.flatMap(({ id, snapshot, present }): PluginFact[] => {
     const { integrity, indexVersion, repository } = snapshot.context
     if (present === undefined || isDeepStrictEqual(present.integrity, integrity)) return []
@@ -92,7 +92,7 @@ export function changedFiles({ plugins }: SingleHost): PluginFact[] {
 
 function stampedAfter(host: SingleHost, { clock }: MembershipSettings): JournalEvent[] {
   const stamp = { by: 'file', now: clock.now(), requestKey: undefined } as const
-  const stamped = stampFacts(host.journal.state, changedFiles(host), stamp)
+  const stamped = stampFacts(host.journal.state, filesChangedByHand(host), stamp)
   if (typeof stamped === 'string') throw new Error(stamped)
   return stamped.steps.map(({ event }) => event)
 }

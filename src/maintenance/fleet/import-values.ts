@@ -3,10 +3,10 @@ import type { ValueBucket } from '../../fleet/values/value-bucket.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 
 /**
- * Writes the values of a plugin that no host of the fleet has held yet. Answers false when one has: theirs are newer. The
+ * Imports the stored values of a plugin that no host of the fleet has held yet. Answers false when one has: theirs are newer. The
  * values of an earlier installation are put aside.
  */
-export async function bringValues(
+export async function importValues(
   bucket: ValueBucket,
   plugin: string,
   entries: ReadonlyMap<string, KeyValueEntry>,
