@@ -4,11 +4,11 @@ import { createKeyedSemaphore, type KeyedSemaphore } from '../../base/semaphore.
 import { createTurnLimiter } from '../../base/turn-limiter.ts'
 
 /** Requests of one plugin that are handled or answered at one time. */
-export const hooksUnderWay = 16
+export const concurrentHooksLimit = 16
 /** Of one plugin, requests that are read, or wait to be handled. */
-export const hooksWaiting = 100
+export const waitingHooksLimit = 100
 /** Requests of one plugin with a large body, from when most of it is read until the answer: each may have a megabyte. */
-export const largeBodies = 16
+export const largeBodiesLimit = 16
 /** Over all plugins: half of the connections that the host takes, so that the other half stays for everybody else. */
 const hooksAtOnce = 500
 /** Over all plugins, requests that begin in one turn of the event loop: each takes some hundred microseconds in all. */
@@ -60,7 +60,7 @@ export function createHookAdmission(clock: Clock): HookAdmission {
 
   return {
     enter(plugin, refuseSlowest) {
-      const isFull = (here.get(plugin) ?? 0) >= hooksUnderWay + hooksWaiting
+      const isFull = (here.get(plugin) ?? 0) >= concurrentHooksLimit + waitingHooksLimit
       if (isFull ? !refuseSlowest(plugin) : all >= hooksAtOnce && !refuseSlowest()) throw tooMany()
       all += 1
       here.set(plugin, (here.get(plugin) ?? 0) + 1)
@@ -72,11 +72,11 @@ export function createHookAdmission(clock: Clock): HookAdmission {
       }
     },
     async take(plugin, signal) {
-      const leave = await wait(handled, plugin, hooksUnderWay, signal)
+      const leave = await wait(handled, plugin, concurrentHooksLimit, signal)
       await passTurn()
       return leave
     },
-    takeLarge: (plugin, signal) => wait(large, plugin, largeBodies, signal),
+    takeLarge: (plugin, signal) => wait(large, plugin, largeBodiesLimit, signal),
   }
 }
 

@@ -9,7 +9,7 @@ const bodyTime = 10_000
 /** Bytes of bodies that are being read at one time, over all plugins. */
 const bytesAtOnce = 64 * 1024 * 1024
 /** Bytes of a body that are read of every request: most have less. What has more waits for one of few places. */
-export const smallBody = 64 * 1024
+export const smallBodyBytes = 64 * 1024
 
 export interface HookBody {
   bytes: Uint8Array<ArrayBuffer>
@@ -80,7 +80,7 @@ export function createHookBodies(clock: Clock, admission: Pick<HookAdmission, 't
       const parts: Buffer[] = []
       let leave = (): void => undefined
       try {
-        if (!(await readOn(plugin, request, parts, smallBody))) {
+        if (!(await readOn(plugin, request, parts, smallBodyBytes))) {
           leave = await admission.takeLarge(plugin, signal)
           await readOn(plugin, request, parts, hookBodyLimit)
         }

@@ -12,7 +12,7 @@ import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
 import { pluginsNamed } from '../running/plugin-names.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
-import { cacheViews } from './view-cache.ts'
+import { createViewCache } from './view-cache.ts'
 import { pluginView, statusView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
@@ -27,7 +27,7 @@ export interface PluginQueries extends Pick<
 
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
   const { journal, manifests, effects, ownership } = context
-  const viewOf = cacheViews((snapshot, surroundings) => {
+  const viewOf = createViewCache((snapshot, surroundings) => {
     const { id } = snapshot.context
     const fields = manifests.fields(id)
     const secrets = secretPlaces(context, id)

@@ -30,7 +30,7 @@ export async function refuseSerialPath(path: string): Promise<PathRefusal | unde
   }
   if (!device.isCharacterDevice()) return refuse('is no serial port')
   const number = deviceNumber(device.rdev)
-  const kind = kindIn(await textOf('/proc/tty/drivers'), number)
+  const kind = terminalKind(await textOf('/proc/tty/drivers'), number)
   if (kind === undefined || !serialKinds.has(kind)) return refuse('is no serial port')
   if (await isTerminalOfSomebody(device.rdev)) return refuse('is the terminal of a running program', true)
   return undefined
@@ -47,7 +47,7 @@ function deviceNumber(rdev: number): DeviceNumber {
 }
 
 /** The kind of terminal that has this number, by `/proc/tty/drivers`: name, node, major, minors, kind. Pure. */
-export function kindIn(drivers: string, { major, minor }: DeviceNumber): string | undefined {
+export function terminalKind(drivers: string, { major, minor }: DeviceNumber): string | undefined {
   for (const line of drivers.split('\n')) {
     const [ofMajor, minors = '', kind] = line.trim().split(/\s+/).slice(-3)
     const [first, last = first] = minors.split('-').map(Number)

@@ -22,7 +22,7 @@ import { SourceError } from '../sources/source.ts'
 import { newestFirst } from '../versions.ts'
 
 /** More entries than so many are no list of plugins: with nothing but what they must have they fill the mebibyte. */
-export const indexEntries = 20_000
+export const indexEntriesLimit = 20_000
 
 /** Entries that cannot be used of which it is said why: that takes long, and an index may be of nothing else. */
 const patience = 200
@@ -57,9 +57,9 @@ export function* indexSteps(bytes: Uint8Array): Steps<ReadIndex> {
     throw new SourceError(`its ${indexFile} is not an index: ${list}`)
   }
   const { namespace, plugins } = head.value.value
-  if (plugins.length > indexEntries) {
+  if (plugins.length > indexEntriesLimit) {
     throw new SourceError(
-      `its ${indexFile} has ${plugins.length} entries, and this host reads at most ${indexEntries}; tell its maintainer`,
+      `its ${indexFile} has ${plugins.length} entries, and this host reads at most ${indexEntriesLimit}; tell its maintainer`,
     )
   }
   const usable: RepositoryEntry[] = []

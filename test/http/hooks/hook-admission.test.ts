@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createHookAdmission, hooksUnderWay } from '../../../src/http/hooks/hook-admission.ts'
+import { createHookAdmission, concurrentHooksLimit } from '../../../src/http/hooks/hook-admission.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 const never = new AbortController().signal
@@ -9,7 +9,9 @@ const tooMany = { code: 'hook_unavailable' }
 async function allTaken() {
   const clock = createManualClock()
   const places = createHookAdmission(clock)
-  const leaves = await Promise.all(Array.from({ length: hooksUnderWay }, () => places.take('@a/b', never)))
+  const leaves = await Promise.all(
+    Array.from({ length: concurrentHooksLimit }, () => places.take('@a/b', never)),
+  )
   return { clock, places, leaves }
 }
 

@@ -4,8 +4,8 @@ import { createServer, IncomingMessage, request } from 'node:http'
 import { connect, Socket } from 'node:net'
 import { test } from 'node:test'
 import { messageOf, Problem } from '../../../src/base/problem.ts'
-import { createHookBodies, smallBody } from '../../../src/http/hooks/hook-body.ts'
-import { createHookAdmission, largeBodies } from '../../../src/http/hooks/hook-admission.ts'
+import { createHookBodies, smallBodyBytes } from '../../../src/http/hooks/hook-body.ts'
+import { createHookAdmission, largeBodiesLimit } from '../../../src/http/hooks/hook-admission.ts'
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
@@ -27,7 +27,7 @@ test('of more large bodies than have places no more is kept than of small ones, 
     )
   })
   const port = await listen(server)
-  const sockets = Array.from({ length: 2 * largeBodies }, () => {
+  const sockets = Array.from({ length: 2 * largeBodiesLimit }, () => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined)
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${megabyte}\r\n\r\n`)
     socket.write(Buffer.alloc(megabyte))
@@ -38,13 +38,14 @@ test('of more large bodies than have places no more is kept than of small ones, 
     server.close()
   })
   await until('the places are taken', () =>
-    Promise.resolve(requests.length === sockets.length && leaves.length === largeBodies),
+    Promise.resolve(requests.length === sockets.length && leaves.length === largeBodiesLimit),
   )
   const kept = requests.filter(({ readableEnded }) => !readableEnded)
-  assert.equal(kept.length, largeBodies)
-  for (const { socket } of kept) assert.ok(socket.bytesRead <= smallBody + readAhead, `${socket.bytesRead}`)
+  assert.equal(kept.length, largeBodiesLimit)
+  for (const { socket } of kept)
+    assert.ok(socket.bytesRead <= smallBodyBytes + readAhead, `${socket.bytesRead}`)
   for (const leave of leaves.splice(0)) leave()
-  await until('the others have come', () => Promise.resolve(leaves.length === largeBodies))
+  await until('the others have come', () => Promise.resolve(leaves.length === largeBodiesLimit))
   assert.equal(clock.waiting, 0)
 })
 
@@ -169,7 +170,9 @@ test('over all plugins no more is kept of what is being read than there is room 
 test('whoever leaves in the midst of a body, or while it waits to be read on, takes no place of others', async () => {
   const clock = createManualClock()
   const { read, outcome, leaves } = readBy(createHookBodies(clock, createHookAdmission(clock)))
-  const large = Array.from({ length: largeBodies + 2 }, () => read('@a/b', requestWith(smallBody + 1)))
+  const large = Array.from({ length: largeBodiesLimit + 2 }, () =>
+    read('@a/b', requestWith(smallBodyBytes + 1)),
+  )
   const [left, waiting, ...reading] = large.reverse()
   const gone = reading.shift()
   assert.ok(left !== undefined && waiting !== undefined && gone !== undefined)
@@ -178,7 +181,7 @@ test('whoever leaves in the midst of a body, or while it waits to be read on, ta
   left.destroy()
   gone.destroy()
   assert.equal(await outcome(gone), 'body_invalid')
-  assert.equal(await outcome(waiting), `${smallBody + 1} bytes`)
+  assert.equal(await outcome(waiting), `${smallBodyBytes + 1} bytes`)
   for (const leave of leaves) leave()
   assert.equal(await outcome(left), 'body_invalid')
   assert.equal(clock.waiting, 0)

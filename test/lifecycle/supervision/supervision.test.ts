@@ -10,7 +10,7 @@ import { StartInterrupted } from '../../../src/host/interrupted-start.ts'
 import { readSystemBoot } from '../../../src/host/system-boot.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
-import { orderlyTime } from '../../../src/lifecycle/supervision/startup.ts'
+import { orderlyUnloadTime } from '../../../src/lifecycle/supervision/startup.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
@@ -558,7 +558,7 @@ test('at the end of the host who comes last in a chain of dependencies does not 
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds !== orderlyTime) return systemClock.schedule(milliseconds, callback)
+      if (milliseconds !== orderlyUnloadTime) return systemClock.schedule(milliseconds, callback)
       hurry = callback
       return { cancel: () => undefined }
     },
