@@ -213,18 +213,8 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const end = member === undefined ? createEndFacts({ journal, lifecycle, logger }) : noEndFacts
     // Safe mode is for plugins that keep the host from its start: what the disk refuses before any is loaded is none of theirs.
     scope.add(() => (interrupt?.aborted === true || isRefusedByDisk ? end.interrupted() : undefined))
-    if (member === undefined)
-      await recordStart({
-        id,
-        settings,
-        hostVersion,
-        files,
-        journal,
-        lifecycle,
-        file,
-        retryOnDiskFull,
-        logger,
-      })
+    const recording = { files, journal, lifecycle, retryOnDiskFull, logger }
+    if (member === undefined) await recordStart({ id, settings, hostVersion, file, ...recording })
     // Where the system refuses one its memory V8 ends the process: only a start that is written down counts, and leads to safe mode.
     if (lifecycle.safeMode === null) await lifecycle.startWorkers()
     const isEdited = await lifecycle.prepare(file, retryOnDiskFull)
@@ -272,7 +262,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await formerNames?.settle()
     refuseWhenInterrupted(interrupt)
     if (shared === undefined || sharedBus === undefined) {
-      await recordReady({ files, lifecycle, retryOnDiskFull })
+      await recordReady(recording)
     } else {
       const address = trimEndOf(settings.publicUrl ?? http.url, '/')
       await asStartError(

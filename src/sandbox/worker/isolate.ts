@@ -3,7 +3,7 @@ import { createRetainedAccount, pluginRetainedLimits } from '../../schema/plugin
 import type { Excess, HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
 import { createQuestionClient } from './questions/question-client.ts'
-import { type ByteBudget, createByteBudget } from './budgets/byte-budget.ts'
+import { createByteBudget } from './budgets/byte-budget.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createInbox } from './inbox.ts'
 import { createIsolateMessages, type DeliveredMessage } from './isolate-messages.ts'
@@ -156,8 +156,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   })
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */
-  const byteBudget = (): ByteBudget =>
-    createByteBudget(byteLimitFor(foreignCallers.current, limits.stringBytes))
+  const byteBudget = () => createByteBudget(byteLimitFor(foreignCallers.current, limits.stringBytes))
 
   const retained = createRetainedAccount(pluginRetainedLimits, source.retained)
 
