@@ -21,7 +21,7 @@ import type { Vault } from './journal/vault.ts'
 import { makeSecretKey, readKeys, rewriteDirectory, vaultOf } from './maintenance/secret-commands.ts'
 import { makeTokenFile } from './maintenance/token-file.ts'
 import { makeSigningKey, signRepository } from './maintenance/publishing.ts'
-import { type Owner, ownerOfDirectory, ownerOfState } from './maintenance/used-directory.ts'
+import { type Owner, ownerOfDirectory, ownerOfState } from './maintenance/directory-owner.ts'
 import {
   type FleetCommand,
   helpText,
@@ -258,9 +258,9 @@ async function runFleetCommand({ command, membership }: FleetCommand): Promise<s
   // No other command needs the store's client.
   const { joinCommand, leaveCommand, restoreCommand } = await import('./maintenance/fleet/commands.ts')
   const carryOut = { 'fleet join': joinCommand, 'fleet leave': leaveCommand, 'fleet restore': restoreCommand }
-  const { text, isWhole } = await carryOut[command](membership)
+  const { text, isComplete } = await carryOut[command](membership)
   // Who runs it from a script does not read what was left out.
-  if (!isWhole) process.exitCode = exitCode.failed
+  if (!isComplete) process.exitCode = exitCode.failed
   return text
 }
 

@@ -120,7 +120,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     'broker-limits.ts': [],
     'problems.ts': [],
     'inbox.ts': ['bus.ts'],
-    'pace.ts': ['bus.ts'],
+    'publish-pacer.ts': ['bus.ts'],
     'topic-matcher.ts': [],
     'retained-inspection.ts': ['bus.ts'],
     listeners: ['broker-limits.ts'],

@@ -2,13 +2,13 @@
  * Lets few begin in one turn of the event loop, so that whoever else has something to do is served in between. Resolves at
  * once where few have begun in this turn, else in one of the next, in the order of the calls.
  */
-export type PassTurn = () => Promise<void>
+export type TurnLimiter = () => Promise<void>
 
 /** `perTurn`: how many may begin in one turn. `afterTurn`: calls once the sockets have been looked at again. */
 export function createTurnLimiter(
   perTurn: number,
   afterTurn: (callback: () => void) => unknown = setImmediate,
-): PassTurn {
+): TurnLimiter {
   const waiting: (() => void)[] = []
   let begun = 0
 

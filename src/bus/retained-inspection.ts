@@ -6,7 +6,7 @@ export interface RetainedInspection {
   /** A topic that the host may publish to and subscribe to; whoever hears of it there hears nothing of meaning. */
   marker: string
   /** Gets what is retained, and what is published meanwhile. */
-  look(message: BusMessage): void
+  onMessage(message: BusMessage): void
   /** Ends it early. */
   signal: AbortSignal
 }
@@ -18,7 +18,7 @@ export interface RetainedInspection {
  */
 export async function inspectRetained(
   bus: Pick<Bus, 'subscribe' | 'publish'>,
-  { filters, marker, look, signal }: RetainedInspection,
+  { filters, marker, onMessage: look, signal }: RetainedInspection,
 ): Promise<void> {
   const subscriptions: BusSubscription[] = []
   const answers = new Map<string, () => void>()

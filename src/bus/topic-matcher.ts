@@ -6,7 +6,7 @@ export interface TopicMatcher<T> {
   /** Those whose filters match the topic, `$` or not. Nobody changes the list. */
   match(topic: string): readonly T[]
   /** How much it is to look for what the topic matches, and to go through it: in values, as many as match at least. */
-  effort(topic: string): number
+  cost(topic: string): number
 }
 
 interface Level<T> {
@@ -65,7 +65,7 @@ export function createTopicMatcher<T>(): TopicMatcher<T> {
 
   return {
     match,
-    effort(topic) {
+    cost(topic) {
       const before = looked
       const { length } = match(topic)
       return length + (looked - before) / levelsAsValue

@@ -87,7 +87,7 @@ function describeDevice(exposures: readonly ExposureView[]): ExposedDevice | und
  * The exposures of a plugin by device, in the order in which Home Assistant has to hear of them: the device through which another one is
  * connected comes first, as a `via_device` that is not known yet is forgotten.
  */
-export function viaFirst(byDevice: ReadonlyMap<string | undefined, ExposureView[]>) {
+export function viaDevicesFirst(byDevice: ReadonlyMap<string | undefined, ExposureView[]>) {
   const left = new Map(byDevice)
   const ordered: [device: string | undefined, exposures: ExposureView[]][] = []
   function take(device: string | undefined): void {

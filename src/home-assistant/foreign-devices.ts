@@ -10,11 +10,11 @@ import { createTopics } from '../schema/names/topics.ts'
  */
 export interface ForeignDevices {
   /** Something that another host has announced was not kept. Told in the log once. */
-  tellDropped(topic: string): void
+  warnDropped(topic: string): void
   /** Begins anew when it is under way already. */
   read(): void
-  /** Keeps a plugin back until all is read. Answers whether it is; then `ready` is told of it. */
-  keepBack(plugin: string): boolean
+  /** While something is being read: calls `ready` with this plugin when that is done. Answers whether it will. */
+  deferUntilRead(plugin: string): boolean
   close(): void
 }
 
@@ -31,7 +31,7 @@ export interface ForeignDevicesSettings {
 export function createForeignDevices(settings: ForeignDevicesSettings): ForeignDevices {
   const { bus, root, prefix, logger, take, ready } = settings
   const { lookEnd } = createTopics(root)
-  const keptBack = new Set<string>()
+  const deferred = new Set<string>()
   let reading: AbortController | undefined
   let isTold = false
   // What is asked over a connection that is lost is not answered.
@@ -47,7 +47,7 @@ export function createForeignDevices(settings: ForeignDevicesSettings): ForeignD
       // Another one than what is followed all the time: for a broker the host's subscriptions with one filter are one.
       filters: [`${prefix}/device/+/config/#`],
       marker: lookEnd,
-      look(message) {
+      onMessage(message) {
         if (message.retained && !own.signal.aborted) take(message)
       },
       signal: own.signal,
@@ -61,14 +61,14 @@ export function createForeignDevices(settings: ForeignDevicesSettings): ForeignD
       .then(() => {
         if (reading !== own) return
         reading = undefined
-        const plugins = [...keptBack]
-        keptBack.clear()
+        const plugins = [...deferred]
+        deferred.clear()
         for (const plugin of plugins) ready(plugin)
       })
   }
 
   return {
-    tellDropped(topic) {
+    warnDropped(topic) {
       if (isTold) return
       isTold = true
       logger.warn(
@@ -77,9 +77,9 @@ export function createForeignDevices(settings: ForeignDevicesSettings): ForeignD
       )
     },
     read,
-    keepBack(plugin) {
+    deferUntilRead(plugin) {
       if (reading === undefined) return false
-      keptBack.add(plugin)
+      deferred.add(plugin)
       return true
     },
     close() {

@@ -4,7 +4,7 @@ import type { Logger } from '../base/log/log.ts'
 import type { Bus, BusSubscription } from '../bus/bus.ts'
 import type { Announcement, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { identifierOf } from '../schema/names/identifier.ts'
-import type { ToldNames } from '../schema/files/told-names.ts'
+import type { PublishedNames } from '../schema/files/names-file.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import { createBirths } from './births.ts'
 
@@ -15,8 +15,8 @@ export interface FormerDeviceRemovalSettings {
   lifecycle: Lifecycle
   bus: Bus
   /** Names under which devices were announced, and are not now. */
-  former: readonly ToldNames[]
-  present: ToldNames
+  former: readonly PublishedNames[]
+  present: PublishedNames
   /** Home Assistant is there, and has heard of all devices that are known. */
   heard: () => void
   clock: Pick<Clock, 'schedule'>

@@ -1,5 +1,5 @@
 import type { BusMessage } from '../bus/bus.ts'
-import type { ToldNames } from '../schema/files/told-names.ts'
+import type { PublishedNames } from '../schema/files/names-file.ts'
 import { createTopics, isDiscoveryTopicOf } from '../schema/names/topics.ts'
 import { readDevice } from './read-device.ts'
 
@@ -14,7 +14,7 @@ export interface FormerDevices {
 }
 
 /** Undefined: none was announced, or they still have their topics. */
-export function formerDevices(names: ToldNames, present: ToldNames): FormerDevices | undefined {
+export function formerDevices(names: PublishedNames, present: PublishedNames): FormerDevices | undefined {
   const { hostId, prefix } = names
   if (prefix === '' || (hostId === present.hostId && prefix === present.prefix)) return undefined
   const { status } = createTopics(names.root)

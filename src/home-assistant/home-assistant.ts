@@ -2,14 +2,14 @@ import { getOrInsert } from '../base/get-or-insert.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
-import { createPace } from '../bus/pace.ts'
+import { createPublishPacer } from '../bus/publish-pacer.ts'
 import { discoveryTopic } from '../schema/names/topics.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { Announcement, ExposureView, Lifecycle } from '../lifecycle/lifecycle.ts'
 import { createBirths } from './births.ts'
-import { areSameSources, discoveryOf, removalOf, sourcesOf, viaFirst } from './discovery-payload.ts'
+import { areSameSources, discoveryOf, removalOf, sourcesOf, viaDevicesFirst } from './discovery-payload.ts'
 import { createForeignDevices } from './foreign-devices.ts'
-import { isPassing } from './passing.ts'
+import { isTemporarilyDown } from './temporarily-down.ts'
 import {
   createPublishedDevices,
   type ForeignDevice,
@@ -18,8 +18,8 @@ import {
   readPublished,
 } from './published-devices.ts'
 import { readDeviceAddress } from './read-device.ts'
-import { byAge, createIsAlike } from './same-ids.ts'
-import { createSharedTopics } from './shared-topics.ts'
+import { byInstallationTime, createIdCollisionCheck } from './id-collisions.ts'
+import { createTopicCollisions } from './topic-collisions.ts'
 
 export interface HomeAssistantSettings {
   lifecycle: Lifecycle
@@ -62,12 +62,12 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   const { lifecycle, bus, root, prefix, hostId, hostVersion, clock, logger, responsibility } = settings
   const speaksFor = (plugin: string): boolean => responsibility?.owns(plugin) ?? true
   const published = createPublishedDevices({
-    dropped: (topic) => foreignDevices.tellDropped(topic),
-    isAlike: createIsAlike(),
+    dropped: (topic) => foreignDevices.warnDropped(topic),
+    mayCollide: createIdCollisionCheck(),
     precedes,
     lost: schedule,
   })
-  const sharedTopics = createSharedTopics({
+  const topicCollisions = createTopicCollisions({
     published,
     precedes,
     topicOf({ plugin, device }) {
@@ -100,7 +100,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   function precedes(...ids: [plugin: string, other: string]): boolean {
     const [one, other] = ids.map(installed)
-    return one !== undefined && (other === undefined || byAge(one, other) < 0)
+    return one !== undefined && (other === undefined || byInstallationTime(one, other) < 0)
   }
 
   /** All that a plugin has, but for `kept`. */
@@ -109,18 +109,18 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       if (kept.has(key)) continue
       published.forget(key)
       publish(topic, '')
-      sharedTopics.release(topic)
+      topicCollisions.release(topic)
     }
   }
 
   function show(plugin: Plugin): void {
-    published.readAlike(plugin.id)
+    published.readPossibleCollisions(plugin.id)
     const byDevice = new Map<string | undefined, ExposureView[]>()
     for (const view of lifecycle.exposures(plugin.id))
       getOrInsert(byDevice, view.exposure.device?.id, () => []).push(view)
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
-    const changed = viaFirst(byDevice).flatMap((device) => publishRemovals(plugin, ...device, bridged))
+    const changed = viaDevicesFirst(byDevice).flatMap((device) => publishRemovals(plugin, ...device, bridged))
     for (const { topic, text } of changed) publish(topic, text)
   }
 
@@ -136,7 +136,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   ): Pick<PublishedDevice, 'topic' | 'text'>[] {
     const key = keyOf({ plugin: plugin.id, device })
     const topic = discoveryTopic(prefix, hostId, plugin, device)
-    if (sharedTopics.isTaken(topic, key, plugin.id)) {
+    if (topicCollisions.isTaken(topic, key, plugin.id)) {
       published.forget(key)
       return []
     }
@@ -170,7 +170,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
 
   function clearLeftovers(): void {
     if (closed || responsibility?.isCoordinator() !== true) return
-    for (const { plugin, topic } of published.foreigners()) {
+    for (const { plugin, topic } of published.foreignDevices()) {
       if (lifecycle.status(plugin) !== undefined) continue
       published.forgetForeign(topic)
       publish(topic, '')
@@ -185,9 +185,9 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     // It may load here before this host is told to speak for it.
     if (published.takeOver(id)) foreignDevices.read()
-    if (foreignDevices.keepBack(id)) return
+    if (foreignDevices.deferUntilRead(id)) return
     if (lifecycle.status(id)?.state !== 'running') {
-      if (!isPassing(lifecycle, id)) clear(id)
+      if (!isTemporarilyDown(lifecycle, id)) clear(id)
     } else if (lifecycle.isIntact(id)) show(lifecycle.get(id))
     // Otherwise it has lost its worker, and its next state says what becomes of it.
   }
@@ -214,7 +214,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   async function republish(): Promise<void> {
     republications += 1
     const own = republications
-    const pace = createPace(bus, () => closed || own !== republications)
+    const pace = createPublishPacer(bus, () => closed || own !== republications)
     for (const { topic, text } of published.all()) {
       publish(topic, text)
       if (pace.sent(text.length) && !(await pace.pause())) return
@@ -256,7 +256,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
    */
   function onPublished(topic: string, payload: Uint8Array, before: ForeignDevice | undefined): void {
     const address = readDeviceAddress(payload, hostId)
-    if (address === undefined) sharedTopics.release(topic)
+    if (address === undefined) topicCollisions.release(topic)
     if (address === undefined || speaksFor(address.plugin)) return
     // Of its own, and not of all that came in the same packet.
     const bytes = new Uint8Array(payload)
@@ -274,7 +274,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     subscriptions.push(await bus.subscribe(`${prefix}/device/+/config`, onMessage))
     reconciled = true
     // Of ids that are written alike the plugin that was installed first keeps its own, where nothing retained says otherwise.
-    for (const { id } of [...lifecycle.list()].sort(byAge)) reconcile(id)
+    for (const { id } of [...lifecycle.list()].sort(byInstallationTime)) reconcile(id)
   }
 
   return {

@@ -51,11 +51,11 @@ export interface PublishedDevices {
   /** What another host has published on this topic. */
   foreignAt(topic: string): ForeignDevice | undefined
   /** Reads what others have published of plugins whose ids may be written like those of this one. */
-  readAlike(plugin: string): void
+  readPossibleCollisions(plugin: string): void
   /** Answers what was known of it. */
   forgetForeign(topic: string): ForeignDevice | undefined
   /** What others have published, as it is now. */
-  foreigners(): ForeignDevice[]
+  foreignDevices(): ForeignDevice[]
   /**
    * What others have published of the plugin is this host's from now on. Answers true when the plugin was another host's until
    * now, and there was no room for all that others have published: then it has to be read again.
@@ -69,7 +69,7 @@ export interface PublishedDevicesSettings {
   /** There was no room for something that another host has published. */
   dropped(topic: string): void
   /** Whether ids of two plugins may be written alike. */
-  isAlike(plugin: string, other: string): boolean
+  mayCollide(plugin: string, other: string): boolean
   /** Whether the first of two plugins keeps an id that hosts have given to both at once. Every host says the same. */
   precedes(plugin: string, other: string): boolean
   /** An id that this host has given to the plugin is another one's, or a topic: it is to be announced anew. */
@@ -77,7 +77,7 @@ export interface PublishedDevicesSettings {
 }
 
 export function createPublishedDevices(settings: PublishedDevicesSettings): PublishedDevices {
-  const { dropped, isAlike, precedes, lost } = settings
+  const { dropped, mayCollide, precedes, lost } = settings
   /** By plugin, or plugin and device. */
   const published = new Map<string, PublishedDevice>()
   /** The keys of those, by topic. */
@@ -161,7 +161,7 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
   }
 
   function isLikeOwn(plugin: string): boolean {
-    for (const own of keysOfPlugin.keys()) if (isAlike(own, plugin)) return true
+    for (const own of keysOfPlugin.keys()) if (mayCollide(own, plugin)) return true
     return false
   }
 
@@ -197,13 +197,13 @@ export function createPublishedDevices(settings: PublishedDevicesSettings): Publ
     all: () => published.values(),
     ofPlugin,
     keepForeign,
-    readAlike(plugin) {
+    readPossibleCollisions(plugin) {
       for (const entry of foreign.values())
-        if (entry.isUnread === true && isAlike(plugin, entry.plugin)) read(entry)
+        if (entry.isUnread === true && mayCollide(plugin, entry.plugin)) read(entry)
     },
     forgetForeign,
     foreignAt: (topic) => foreign.get(topic),
-    foreigners: () => [...foreign.values()],
+    foreignDevices: () => [...foreign.values()],
     takeOver(plugin) {
       for (const [topic, entry] of foreign) {
         if (entry.plugin !== plugin) continue

@@ -11,7 +11,7 @@ import {
 import { formerDevices } from '../home-assistant/former-devices.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { formerTopics } from '../mqtt-api/former-topics.ts'
-import type { ToldNames } from '../schema/files/told-names.ts'
+import type { PublishedNames } from '../schema/files/names-file.ts'
 import type { NamesRegister } from './names-file.ts'
 
 /** Messages that are cleared between two looks: far fewer than may wait for a broker. */
@@ -62,16 +62,16 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
   const marker = `${present.root}/plugins/former-names`
   /** Those of this broker that have not been looked at. */
   const waiting = new Set(register.former.filter(({ broker }) => broker === present.broker))
-  const cleared = new Set<ToldNames>()
+  const cleared = new Set<PublishedNames>()
   /** Of which Home Assistant has to be told. */
-  const unsaid = new Set<ToldNames>()
+  const unsaid = new Set<PublishedNames>()
   let farewell: FormerDeviceRemoval | undefined
   let settled = false
   let attempt = new AbortController()
   let running = Promise.resolve()
   let stopListening = (): void => undefined
 
-  async function clearOne(names: ToldNames, signal: AbortSignal): Promise<Outcome> {
+  async function clearOne(names: PublishedNames, signal: AbortSignal): Promise<Outcome> {
     const topics = names.root === present.root ? undefined : formerTopics(names.root, present.root)
     const devices = formerDevices(names, present)
     const filters = [...(topics?.filters ?? []), ...(devices === undefined ? [] : [devices.filter])]
@@ -85,7 +85,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
         else if (topics?.isLeft(message) === true || devices?.isLeft(message) === true)
           found.add(message.topic)
       }
-      await inspectRetained(bus, { filters, marker, look, signal })
+      await inspectRetained(bus, { filters, marker, onMessage: look, signal })
       if (seen.isInhabited) return { kind: 'inhabited' }
       const left = [...found].filter((topic) => topic !== topics?.status && !isAnnounced(topic))
       // While it is there, so is what tells whether anybody lives there.
@@ -122,7 +122,7 @@ export function createFormerNames(settings: FormerNamesSettings): FormerNames {
     await forgetCleared()
   }
 
-  function tell(names: ToldNames, outcome: Outcome): void {
+  function tell(names: PublishedNames, outcome: Outcome): void {
     const { hostId, root, prefix } = names
     const where = { root, hostId, prefix }
     if (outcome.kind === 'cleared') {

@@ -4,10 +4,10 @@ import type { Logger } from '../base/log/log.ts'
 import type { Journal } from '../journal/journal.ts'
 import type { RunningLifecycle } from '../lifecycle/create-lifecycle.ts'
 import { decideSafeMode, wasKilledForMemory } from '../lifecycle/supervision/safe-mode.ts'
-import type { Patiently } from '../lifecycle/supervision/start-and-stop.ts'
+import type { RetryOnDiskFull } from '../lifecycle/supervision/start-and-stop.ts'
 import type { HostFile } from '../schema/journal/host-file.ts'
 import type { Settings } from '../settings/settings.ts'
-import { machineRun } from './machine-run.ts'
+import { readSystemBoot } from './system-boot.ts'
 
 /** What the journal says of the host's own start and end. */
 
@@ -23,7 +23,7 @@ export interface StartFacts {
   lifecycle: RunningLifecycle
   /** `.host.json` as it was found. */
   file: HostFile | undefined
-  patiently: Patiently
+  retryOnDiskFull: RetryOnDiskFull
   logger: Logger
 }
 
@@ -41,28 +41,30 @@ export function chooseHostId(
 
 /** Writes down that the host has started, and how. */
 export async function recordStart(start: StartFacts): Promise<void> {
-  const { id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger } = start
+  const { id, settings, hostVersion, files, journal, lifecycle, file, retryOnDiskFull, logger } = start
   const { seq } = journal.state
   const { lastReady } = journal.live.host.context
   const data = {
     host: id,
     hostVersion,
-    ...(wasKilledForMemory(lastReady, await machineRun(files)) ? { afterMemoryKill: true as const } : {}),
+    ...(wasKilledForMemory(lastReady, await readSystemBoot(files)) ? { afterMemoryKill: true as const } : {}),
   }
-  await patiently(() => lifecycle.record([{ type: 'HostStarted', plugin: null, data }], 'startup'))
+  await retryOnDiskFull(() => lifecycle.record([{ type: 'HostStarted', plugin: null, data }], 'startup'))
   // Without the one that has just begun.
   const unfinishedStarts = journal.live.host.context.unfinishedStarts - 1
   const reason = decideSafeMode(settings.safeMode, unfinishedStarts)
   if (reason !== undefined) {
     const data = { reason, unfinishedStarts }
-    await patiently(() => lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup'))
+    await retryOnDiskFull(() =>
+      lifecycle.record([{ type: 'HostSafeModeEntered', plugin: null, data }], 'startup'),
+    )
     logger.warn('Safe mode: no plugin is loaded, but everything can be changed', {
       reason: lifecycle.safeMode?.reason,
     })
   }
   // No history and no file: a data directory that nobody has used yet.
   if (seq === 0 && file?.repositories === undefined) {
-    await patiently(() =>
+    await retryOnDiskFull(() =>
       lifecycle.record([{ type: 'RepositoryAdded', plugin: null, data: starterRepository }], 'startup'),
     )
   }
@@ -72,11 +74,11 @@ export async function recordStart(start: StartFacts): Promise<void> {
 export async function recordReady({
   files,
   lifecycle,
-  patiently,
-}: Pick<StartFacts, 'files' | 'lifecycle' | 'patiently'>): Promise<void> {
-  const machine = await machineRun(files)
+  retryOnDiskFull,
+}: Pick<StartFacts, 'files' | 'lifecycle' | 'retryOnDiskFull'>): Promise<void> {
+  const machine = await readSystemBoot(files)
   const data = machine === undefined ? {} : { machine }
-  await patiently(() => lifecycle.record([{ type: 'HostReady', plugin: null, data }], 'startup'))
+  await retryOnDiskFull(() => lifecycle.record([{ type: 'HostReady', plugin: null, data }], 'startup'))
 }
 
 /** The end of the host; one that cannot be written down is logged. */

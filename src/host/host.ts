@@ -7,7 +7,7 @@ import type { Logger } from '../base/log/log.ts'
 import { countLines } from '../base/log/log-counter.ts'
 import { takeRightsOfOthers } from '../base/files/private-files.ts'
 import { createScope } from '../base/scope.ts'
-import { storageFaultAt } from '../base/files/storage-fault.ts'
+import { startStorageFault } from '../base/files/storage-fault.ts'
 import { trimEndOf } from '../base/text/trim-end.ts'
 import { portOf } from '../base/network/url-port.ts'
 import { createWarner } from '../base/log/warning.ts'
@@ -39,7 +39,7 @@ import { refuseWhenInterrupted } from './interrupted-start.ts'
 import { namesOf, openNamesRegister } from './names-file.ts'
 import { openLifecycle } from './open-lifecycle.ts'
 import { openState } from './open-state.ts'
-import { createPatiently, writeOverEdits } from './patient-start.ts'
+import { createDiskFullRetry, writeOverEdits } from './disk-full-retry.ts'
 import { createReadiness, watchDirectory } from './readiness.ts'
 import {
   asStartError,
@@ -154,7 +154,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       watches: () => http.listeners > 0,
     })
     const answering = face?.lifecycle ?? lifecycle
-    readiness.hinder('starting')
+    readiness.addReason('starting')
     const http = createHttp({
       lifecycle: answering,
       fleet: face?.fleet,
@@ -191,7 +191,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
         ? await openNamesRegister({ directory, files, logger, present: namesOf(settings, id) })
         : undefined
     if (startsLate) await asStartError(bus.start())
-    const patiently = createPatiently({
+    const retryOnDiskFull = createDiskFullRetry({
       clock,
       logger,
       readiness,
@@ -213,17 +213,17 @@ export async function createHost(options: HostOptions): Promise<Host> {
     const end = member === undefined ? createEndFacts({ journal, lifecycle, logger }) : noEndFacts
     // Safe mode is for plugins that keep the host from its start: what the disk refuses before any is loaded is none of theirs.
     scope.add(() => (interrupt?.aborted === true || isRefusedByDisk ? end.interrupted() : undefined))
-    if (member === undefined)
-      await recordStart({ id, settings, hostVersion, files, journal, lifecycle, file, patiently, logger })
+    const recording = { files, journal, lifecycle, retryOnDiskFull, logger }
+    if (member === undefined) await recordStart({ id, settings, hostVersion, file, ...recording })
     // Where the system refuses one its memory V8 ends the process: only a start that is written down counts, and leads to safe mode.
     if (lifecycle.safeMode === null) await lifecycle.startWorkers()
-    const isEdited = await lifecycle.prepare(file, patiently)
+    const isEdited = await lifecycle.prepare(file, retryOnDiskFull)
     snapshots.start()
-    if (isEdited) await writeOverEdits(snapshots, patiently)
+    if (isEdited) await writeOverEdits(snapshots, retryOnDiskFull)
     else await snapshots.flush()
     await projection.start()
     scope.add(async () => {
-      readiness.hinder('stopping')
+      readiness.addReason('stopping')
       await end.stopping(failed)
       await member?.stop()
       await lifecycle.stop()
@@ -262,7 +262,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
     await formerNames?.settle()
     refuseWhenInterrupted(interrupt)
     if (shared === undefined || sharedBus === undefined) {
-      await recordReady({ files, lifecycle, patiently })
+      await recordReady(recording)
     } else {
       const address = trimEndOf(settings.publicUrl ?? http.url, '/')
       await asStartError(
@@ -273,7 +273,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
       )
     }
     await snapshots.flush()
-    readiness.settle('starting')
+    readiness.removeReason('starting')
     logger.info('ready', {
       http: http.url,
       mqtt: bus.url,
@@ -290,7 +290,7 @@ export async function createHost(options: HostOptions): Promise<Host> {
   } catch (error) {
     failed = interrupt?.aborted !== true
     // A disk that refuses is for the person who starts the host to mend.
-    const reason = storageFaultAt(error)
+    const reason = startStorageFault(error)
     isRefusedByDisk = reason !== undefined
     await scope.close().catch((closing: unknown) => logger.error('Closing failed', { error: closing }))
     if (reason === undefined || error instanceof StartError) throw error

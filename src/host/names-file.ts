@@ -5,7 +5,7 @@ import { privateFileMode } from '../base/files/private-files.ts'
 import { systemErrorCode } from '../base/problem.ts'
 import { decodeLine, encodeLine } from '../journal/lines/journal-line.ts'
 import { brokerName } from '../schema/names/broker-url.ts'
-import { type NamesFile, parseNamesFile, type ToldNames } from '../schema/files/told-names.ts'
+import { type NamesFile, parseNamesFile, type PublishedNames } from '../schema/files/names-file.ts'
 import type { Settings } from '../settings/settings.ts'
 
 const namesFileName = '.host.names'
@@ -15,15 +15,15 @@ export const formerNamesLimit = 20
 
 /** Under which names things are told, and under which they were: on disk before anything is told. */
 export interface NamesRegister {
-  readonly present: ToldNames
+  readonly present: PublishedNames
   /** Those under which something may still be retained, at any broker; the oldest first. */
-  readonly former: readonly ToldNames[]
+  readonly former: readonly PublishedNames[]
   /** Writes what could not be written before: there may be room now. Never rejects. */
   save(): Promise<void>
   /** Nothing is retained under these any more. Never rejects. */
-  forget(names: ToldNames): Promise<void>
+  forget(names: PublishedNames): Promise<void>
   /** Another host lives under these. Never rejects. */
-  leave(names: ToldNames): Promise<void>
+  leave(names: PublishedNames): Promise<void>
 }
 
 export interface NamesRegisterSettings {
@@ -32,7 +32,7 @@ export interface NamesRegisterSettings {
   files: FileSystem
   logger: Logger
   /** Of this run. */
-  present: ToldNames
+  present: PublishedNames
 }
 
 /**
@@ -96,7 +96,7 @@ export async function openNamesRegister(settings: NamesRegisterSettings): Promis
 
 interface FoundNames {
   /** The latest last. */
-  names: readonly ToldNames[]
+  names: readonly PublishedNames[]
   /** What is on the disk. */
   text: string | undefined
   /** False: it may hold names that only could not be read now. */
@@ -130,7 +130,7 @@ async function readNames(path: string, files: FileSystem, logger: Logger): Promi
   return { names: [], text: undefined, mayBeReplaced: true }
 }
 
-function latest(names: readonly ToldNames[], present: ToldNames): readonly ToldNames[] {
+function latest(names: readonly PublishedNames[], present: PublishedNames): readonly PublishedNames[] {
   const all = names.filter(
     (one, index) => !isSame(one, present) && names.findLastIndex((other) => isSame(one, other)) === index,
   )
@@ -141,12 +141,12 @@ function latest(names: readonly ToldNames[], present: ToldNames): readonly ToldN
 export function namesOf(
   settings: Pick<Settings, 'mqttRoot' | 'discoveryPrefix' | 'mqttUrl'>,
   hostId: string,
-): ToldNames {
+): PublishedNames {
   const { mqttRoot: root, discoveryPrefix: prefix, mqttUrl } = settings
   return { hostId, root, prefix, broker: brokerName(mqttUrl) }
 }
 
-function isSame(one: ToldNames, other: ToldNames): boolean {
+function isSame(one: PublishedNames, other: PublishedNames): boolean {
   return (
     one.hostId === other.hostId &&
     one.root === other.root &&

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import { putAside } from '../base/files/put-aside.ts'
-import { storageFaultAt } from '../base/files/storage-fault.ts'
+import { quarantine } from '../base/files/quarantine.ts'
+import { startStorageFault } from '../base/files/storage-fault.ts'
 import { messageOf } from '../base/problem.ts'
 import type { Scope } from '../base/scope.ts'
 import { type Journal, type JournalSettings, openJournal } from '../journal/journal.ts'
@@ -23,7 +23,7 @@ import type { FleetJournal } from '../fleet/journal/fleet-journal.ts'
 import type { MemberOfFleet, OpenFleet } from './fleet/open-fleet.ts'
 import { newHostId } from './host-facts.ts'
 import type { HostParts } from './host-parts.ts'
-import { tellOfLeftBehind } from './left-behind.ts'
+import { warnOfOrphanedPlugins } from './orphaned-plugins.ts'
 import { asStartError, StartError } from './start-conditions.ts'
 
 /** What a data directory holds of the runs before. */
@@ -66,7 +66,7 @@ async function putSnapshotAside(
   error: Error,
 ): Promise<void> {
   const path = join(directory, snapshotFileName)
-  const kept = await asStartError(putAside(path, clock.now(), { files, logger }))
+  const kept = await asStartError(quarantine(path, clock.now(), { files, logger }))
   logger.warn(
     '.host.json could not be read; it was put aside, and is written anew from the journal of the fleet',
     {
@@ -110,7 +110,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
   }
   await requireKeysOfStores(files, directory, ring).catch((error: unknown) => {
     // What the file system refuses is told with what to do about it.
-    throw storageFaultAt(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
+    throw startStorageFault(error) === undefined ? new StartError(messageOf(error), { cause: error }) : error
   })
   await pluginDirectory.requireReadable()
   if (journal.first > 1) {
@@ -133,7 +133,7 @@ export async function openState(settings: OpenStateSettings, scope: Scope): Prom
     const events = file.journal?.seq ?? older?.journal?.seq ?? 0
     if (events > 0)
       logger.warn('There is no journal: the history begins anew, with what .host.json says', { events })
-  } else if (journal.live.seq === 0) await tellOfLeftBehind(files, directory, logger)
+  } else if (journal.live.seq === 0) await warnOfOrphanedPlugins(files, directory, logger)
   const snapshots = createSnapshotWriter({
     ...{ directory, files, clock, logger, vault, kept: file },
     state: () => journal.state,

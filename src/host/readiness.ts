@@ -8,9 +8,9 @@ import type { Health } from '../schema/api/system.ts'
 
 /** Whether the host serves, and why not. */
 export interface Readiness {
-  /** Until `settle` is called with the same text. */
-  hinder(reason: string): void
-  settle(reason: string): void
+  /** The host counts as not ready, for this reason, until `removeReason` is called with the same text. */
+  addReason(reason: string): void
+  removeReason(reason: string): void
   now(): Health
 }
 
@@ -26,12 +26,12 @@ export function createReadiness(
   /** In a fleet, whether its store knows this host to live. */
   isLive: () => boolean = () => true,
 ): Readiness {
-  const hindrances = new Set<string>()
+  const reasonsAdded = new Set<string>()
   return {
-    hinder: (reason) => void hindrances.add(reason),
-    settle: (reason) => void hindrances.delete(reason),
+    addReason: (reason) => void reasonsAdded.add(reason),
+    removeReason: (reason) => void reasonsAdded.delete(reason),
     now() {
-      const reasons = [...hindrances]
+      const reasons = [...reasonsAdded]
       // Without a session a host is not to be at the broker, with which all may be well.
       if (!isLive()) reasons.push(withoutSession)
       else if (!bus.connected)
@@ -42,7 +42,7 @@ export function createReadiness(
       const { stall, refused } = journal
       if (stall !== undefined) reasons.push(stall)
       // A start that waits for the disk has said so.
-      if (refused?.reason !== undefined && !hindrances.has(refused.reason))
+      if (refused?.reason !== undefined && !reasonsAdded.has(refused.reason))
         reasons.push(`the journal cannot be written: ${refused.reason}`)
       const { failure } = snapshots
       if (failure !== undefined) reasons.push(`.host.json cannot be written: ${failure}`)
@@ -56,27 +56,27 @@ export function createReadiness(
   }
 }
 
-/** Milliseconds between two looks at the data directory. */
-export const directoryLookEvery = 4_000
+/** Milliseconds between two checks of the data directory. */
+export const directoryCheckInterval = 4_000
 const directoryMoved = 'the data directory was moved, replaced or unmounted; put it back'
 
-/** Says so also while nothing is written there, which would find out. Answers what ends it. */
+/** Has the host count as not ready while its data directory is moved, also when nothing is written there. Answers what ends it. */
 export function watchDirectory(
   isMoved: () => Promise<boolean>,
-  { hinder, settle }: Pick<Readiness, 'hinder' | 'settle'>,
+  { addReason, removeReason }: Pick<Readiness, 'addReason' | 'removeReason'>,
   clock: Clock,
 ): () => void {
-  let isLooking = false
+  let isChecking = false
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     // A disk may take its time for an answer.
-    if (isLooking) return
-    isLooking = true
-    if (await isMoved()) hinder(directoryMoved)
-    else settle(directoryMoved)
-    isLooking = false
+    if (isChecking) return
+    isChecking = true
+    if (await isMoved()) addReason(directoryMoved)
+    else removeReason(directoryMoved)
+    isChecking = false
   }
 
-  const looking = every(clock, directoryLookEvery, () => void look())
-  return () => looking.cancel()
+  const checks = every(clock, directoryCheckInterval, () => void check())
+  return () => checks.cancel()
 }

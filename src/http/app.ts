@@ -4,7 +4,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { jsonText } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
 import { Problem } from '../base/problem.ts'
-import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, retryAfterCatchUp } from '../lifecycle/facade.ts'
 import type { Access } from './access/access.ts'
 import { readJsonBody } from './requests/body.ts'
 import { createIdempotency } from './requests/idempotency.ts'
@@ -117,7 +117,7 @@ export function createApp({
     const run = async (requestKey?: string): Promise<Answer | undefined> =>
       route.open === true
         ? request.run(requestKey)
-        : lookingAgain(lifecycle, () => request.run(requestKey), { isCommand: route.method !== 'GET' })
+        : retryAfterCatchUp(lifecycle, () => request.run(requestKey), { isCommand: route.method !== 'GET' })
     if (key === undefined || !takesKey(route)) return run()
     const target = `${route.method} ${targetOf(route, context)}${route.query === undefined ? '' : context.search}`
     return runOnce({ key: String(key), target, body: request.body }, async (requestKey) => {

@@ -17,7 +17,7 @@ import { createHookRequests, hookRoute } from './hooks/hook-requests.ts'
 import { createInspector } from './inspect/inspector.ts'
 import { createMetrics } from './metrics/metrics.ts'
 import { createProcessUsage } from './metrics/process-usage.ts'
-import { basePathOf, createInsideTarget } from './requests/base-path.ts'
+import { basePathOf, createBasePathStripper } from './requests/base-path.ts'
 import { originForm } from './requests/path.ts'
 import { allRoutes } from './routes/all.ts'
 import { createHttpServer } from './server/server.ts'
@@ -104,7 +104,7 @@ export function createHttp(settings: HttpSettings): Http {
     fleetName: settings.fleetName ?? null,
   })
   const routes = allRoutes({ ...settings, basePath, events, metrics, system, access })
-  const insideTarget = createInsideTarget(basePath, [hookRoute, ...routes.map(({ path }) => path)])
+  const stripBasePath = createBasePathStripper(basePath, [hookRoute, ...routes.map(({ path }) => path)])
   const app = createApp({
     ...settings,
     ...{ routes, basePath, access },
@@ -123,14 +123,15 @@ export function createHttp(settings: HttpSettings): Http {
   const server = createHttpServer({
     ...{ bind, port, clock, tls },
     handle: (request, response) => void answer(inside(request), response),
-    isCutOff: (socket) => !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0,
+    isCutOff: (socket) =>
+      !addresses.isProxy(socket) && guesses.cutOffLeft(addresses.ofConnection(socket)) > 0,
     refused: (reason) => warn(`An HTTP connection was refused: ${reason}`),
     short: warn,
     upgrade: (request, socket, head) => upgrade(inside(request), socket, head),
   })
 
   function inside(request: IncomingMessage): IncomingMessage {
-    request.url = insideTarget(originForm(request.url ?? '', request.headers.host))
+    request.url = stripBasePath(originForm(request.url ?? '', request.headers.host))
     return request
   }
 

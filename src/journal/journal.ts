@@ -12,7 +12,7 @@ import {
   type Origin,
 } from '../schema/journal/journal-event.ts'
 import { type AppendQueue, type AppendQueueParts, createAppendQueue } from './append-queue.ts'
-import { createCheckpoints } from './fold/checkpoints.ts'
+import { createMemoryCheckpoints } from './fold/memory-checkpoints.ts'
 import { fold, type HostState, type LiveState } from './fold/evolve.ts'
 import { createEventReader, goneProblem } from './segments/event-reader.ts'
 import { encodeLine } from './lines/journal-line.ts'
@@ -96,7 +96,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
   const lift = settings.upcasters ?? upcasters
   const vault = settings.vault ?? noVault
   const segmentBytes = settings.segmentBytes ?? defaultSegmentBytes
-  const checkpoints = createCheckpoints()
+  const checkpoints = createMemoryCheckpoints()
   const listeners = new Set<(event: JournalEvent) => void>()
   const writingListeners = new Set<AppendQueueParts['writing']>()
   const parse = (line: Uint8Array): JournalEvent => parseLine(line, lift, vault)

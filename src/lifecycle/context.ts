@@ -36,7 +36,7 @@ export interface LifecycleContext {
    */
   readAtStart: Map<string, InstalledFiles | undefined>
   /** Plugins whose files may not be those of the journal, as the disk has refused to put them in place. */
-  unmatched: Set<string>
+  unverifiedFiles: Set<string>
   stores: KeyValueStores
   retained: RetainedTopics
   purges: PendingPurges

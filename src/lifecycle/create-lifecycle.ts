@@ -33,7 +33,7 @@ import { type Ownership, ownsAll, type SharedFiles } from './ownership.ts'
 import { createPluginCommands } from './commands/plugin-commands.ts'
 import { createPluginEffects } from './running/plugin-effects.ts'
 import type { PluginServicesSettings } from './running/plugin-services.ts'
-import { createPlacing } from './commands/placing.ts'
+import { createPlacementCommand } from './commands/placement-command.ts'
 import { createPluginHooks } from './commands/plugin-hooks.ts'
 import { createHostLogShare } from './running/host-log-share.ts'
 import { createPluginLogs } from './running/plugin-logs.ts'
@@ -139,7 +139,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     effects,
     directory: settings.pluginDirectory,
     readAtStart: new Map(),
-    unmatched: new Set(),
+    unverifiedFiles: new Set(),
     stores,
     retained,
     purges: createPendingPurges(settings),
@@ -228,7 +228,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     handover,
     finishLeft: reconciler.now,
-    place: createPlacing(context, { get, requireRunning, snapshots }),
+    place: createPlacementCommand(context, { get, requireRunning, snapshots }),
     events,
     freeRetained: (plugin, topic) => void retained.take(plugin, topic, 0),
     get storesFailure() {

@@ -34,19 +34,21 @@ export type LifecycleFacade = Omit<Lifecycle, AskedElsewhere> & {
 }
 
 /** What is said of names before anything is done, and may be another host's news: what was installed there, or uninstalled. */
-const saidOfNames: ReadonlySet<ProblemCode> = new Set([
+const problemsOfNames: ReadonlySet<ProblemCode> = new Set([
   ...(['plugin_not_installed', 'already_installed', 'ambiguous_id', 'not_found'] as const),
   ...(['repository_unknown', 'plugin_not_in_repository', 'ambiguous_repository'] as const),
 ])
 
 /** Of these names everything is in what all hosts share. */
-const sharedNames: ReadonlySet<ProblemCode> = new Set([...saidOfNames].filter((code) => code !== 'not_found'))
+const sharedNames: ReadonlySet<ProblemCode> = new Set(
+  [...problemsOfNames].filter((code) => code !== 'not_found'),
+)
 
 /**
- * Asks once more where a name is refused and another host has written something down meanwhile: what one host of a fleet has
- * answered is so at the next one that is asked. A command is not refused for a name that may be there: throws `fleet_unreachable`.
+ * Runs `ask`, and once more where it is refused for a name and another host has written something into the journal meanwhile: what one
+ * host of a fleet has answered is so at the next one that is asked. A command is not refused for a name that may be there: throws `fleet_unreachable`.
  */
-export async function lookingAgain<T>(
+export async function retryAfterCatchUp<T>(
   lifecycle: Pick<LifecycleFacade, 'catchUp' | 'lastSeq'>,
   ask: () => T | Promise<T>,
   { isCommand }: { isCommand: boolean },
@@ -57,7 +59,7 @@ export async function lookingAgain<T>(
   try {
     return await ask()
   } catch (error) {
-    if (!(error instanceof Problem) || !saidOfNames.has(error.code)) throw error
+    if (!(error instanceof Problem) || !problemsOfNames.has(error.code)) throw error
     const isKnown = await lifecycle.catchUp()
     if (!isKnown && isCommand && sharedNames.has(error.code)) throw unknownNow(error)
     if (lifecycle.lastSeq === lastSeq) throw error

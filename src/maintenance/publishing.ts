@@ -3,7 +3,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import type { Clock } from '../base/time/clock.ts'
 import { createFile, type FileSystem, writeFileAtomically } from '../base/files/file-system.ts'
 import { privateFileMode, rightsOfOthers, takeRightsAdvice } from '../base/files/private-files.ts'
-import { unwritable } from '../base/files/storage-fault.ts'
+import { unwritableError } from '../base/files/storage-fault.ts'
 import { hasGenuineComment, parseMinisign, signingTime } from '../base/keys/minisign.ts'
 import {
   makeSecretKey,
@@ -34,7 +34,7 @@ export async function makeSigningKey(files: FileSystem, file: string): Promise<s
     if (code === 'EEXIST') {
       throw new Error(`${file} is there already and stays as it is; name another file for a new key.`)
     }
-    throw unwritable(file, error)
+    throw unwritableError(file, error)
   }
   return (
     `Made ${file} with the key ${key.public.id}. It has no password: keep it, and a copy, where nobody else reads it.\n` +
@@ -130,6 +130,6 @@ async function write(files: FileSystem, path: string, content: string | Uint8Arr
   try {
     await writeFileAtomically(files, path, content, publicFileMode)
   } catch (error) {
-    throw unwritable(path, error)
+    throw unwritableError(path, error)
   }
 }

@@ -1,7 +1,7 @@
 import { dirname, resolve } from 'node:path'
 import { systemClock } from '../base/time/clock.ts'
 import { systemFileSystem } from '../base/files/file-system.ts'
-import { unwritable } from '../base/files/storage-fault.ts'
+import { unwritableError } from '../base/files/storage-fault.ts'
 import { addKey, keyFileFault, readKeyFile } from '../base/keys/key-file.ts'
 import type { KeyRing } from '../base/keys/key-ring.ts'
 import { systemErrorCode } from '../base/problem.ts'
@@ -33,7 +33,7 @@ export async function makeSecretKey(secretKeyFile: string): Promise<string> {
   const { id, created } = await addKey(systemFileSystem, path).catch((error: unknown) => {
     const code = systemErrorCode(error)
     if (code === undefined) throw error
-    if (code !== 'ENOENT') throw unwritable(path, error)
+    if (code !== 'ENOENT') throw unwritableError(path, error)
     throw new Error(`The folder ${dirname(path)} is not there; make it first.`, { cause: error })
   })
   if (created) {

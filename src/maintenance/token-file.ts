@@ -7,7 +7,7 @@ import {
   privateFileMode,
   rightsOfOthers,
 } from '../base/files/private-files.ts'
-import { unwritable } from '../base/files/storage-fault.ts'
+import { unwritableError } from '../base/files/storage-fault.ts'
 import { systemErrorCode } from '../base/problem.ts'
 
 /** Random bytes of a token: more than anybody can guess. */
@@ -36,7 +36,7 @@ export async function makeTokenFile(
   const path = resolve(tokenFile ?? join(dataDirectory, tokenFileName))
   if (tokenFile === undefined) {
     await makePrivateDirectory(files, dirname(path)).catch((error: unknown) => {
-      throw unwritable(path, error)
+      throw unwritableError(path, error)
     })
   }
   const token = randomBytes(tokenBytes).toString('base64url')
@@ -65,6 +65,6 @@ function explained(error: unknown, path: string): unknown {
     )
   }
   if (code === undefined) return error
-  if (code !== 'ENOENT') return unwritable(path, error)
+  if (code !== 'ENOENT') return unwritableError(path, error)
   return new Error(`The folder of ${path} is not there; make it first.`, { cause: error })
 }

@@ -7,7 +7,7 @@ import { Problem, problemDocument } from '../base/problem.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Bus, BusMessage, BusSubscription } from '../bus/bus.ts'
 import { createTopics } from '../schema/names/topics.ts'
-import { parseJsonText, requireNoneTwice } from '../schema/parsing/json-text.ts'
+import { parseJsonText, requireUnique } from '../schema/parsing/json-text.ts'
 import { installRequest } from '../schema/api/api.ts'
 import {
   isMqttVerb,
@@ -20,7 +20,7 @@ import type { Parser } from '../schema/parsing/parser.ts'
 import { answerText, type MqttResponse } from './answer-text.ts'
 import type { Responsibility } from './responsibility.ts'
 import { controlValueFromText, exposedValueFromText } from './value-from-text.ts'
-import { type LifecycleFacade, lookingAgain } from '../lifecycle/facade.ts'
+import { type LifecycleFacade, retryAfterCatchUp } from '../lifecycle/facade.ts'
 import type { CommandContext } from '../lifecycle/lifecycle.ts'
 
 /** Requests that may be under way at a time; each may fetch files. More are not even answered. */
@@ -149,7 +149,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
   async function answerOnce(verb: MqttVerb, body: Record<string, unknown>): Promise<unknown> {
     const { transaction } = body
     const carry = (by: CommandContext): Promise<unknown> =>
-      lookingAgain(lifecycle, () => carryOut(lifecycle, verb, body, by), { isCommand: verb !== 'list' })
+      retryAfterCatchUp(lifecycle, () => carryOut(lifecycle, verb, body, by), { isCommand: verb !== 'list' })
     // Null says the same as leaving it out.
     if (responsibility === undefined || transaction === undefined || transaction === null || verb === 'list')
       return carry({ by: 'mqtt' })
@@ -172,7 +172,7 @@ export function createMqttCommands(settings: MqttCommandsSettings): MqttCommands
       if (!isMqttVerb(verb)) {
         throw new Problem('not_found', `There is no request of this name; there are ${mqttVerbs.join(', ')}.`)
       }
-      requireNoneTwice(repeated, 'request')
+      requireUnique(repeated, 'request')
       return { status: 'ok', data: await answerOnce(verb, body), ...transaction }
     } catch (error) {
       if (!(error instanceof Problem)) logger.error('An MQTT request failed', { verb, error })

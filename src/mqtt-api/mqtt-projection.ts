@@ -5,7 +5,7 @@ import { createTopics } from '../schema/names/topics.ts'
 import type { JournalEventView, PluginEventView } from '../schema/journal/journal-event.ts'
 import type { Plugin } from '../schema/plugin/plugin.ts'
 import type { LifecyclePublisher } from './lifecycle-publisher.ts'
-import { createReconciler } from './reconciler.ts'
+import { createBrokerReconciler } from './broker-reconciler.ts'
 import { createStaleTopics } from './stale-topics.ts'
 import { soleHost, type Responsibility } from './responsibility.ts'
 import { createValueTopics, type ValueTopics } from './value-topics.ts'
@@ -228,7 +228,7 @@ export function createMqttProjection({
     return status?.state
   }
 
-  const reconcile = createReconciler({
+  const reconcile = createBrokerReconciler({
     ...{ lifecycle, bus, responsibility, publishSafeMode, showState },
     valuesOf: (plugin) => topicsOf(plugin).values,
     clearStale: stale.clear,

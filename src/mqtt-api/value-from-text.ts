@@ -2,7 +2,7 @@ import type { Json } from '../base/text/json.ts'
 import { controlKind, decimalNumber, switchWord } from '../schema/plugin/control-value.ts'
 import { type Exposure, featuresOf } from '../schema/plugin/exposure.ts'
 import { Problem } from '../base/problem.ts'
-import { holdsMoreValues, parseJsonText } from '../schema/parsing/json-text.ts'
+import { exceedsValueCount, parseJsonText } from '../schema/parsing/json-text.ts'
 
 /** Arrays, objects and commas of a value that is set: a plugin may send itself one that it takes half a second to read. */
 const valuesLimit = 20_000
@@ -38,7 +38,7 @@ export function exposedValueFromText(text: string, exposure: Exposure, feature: 
 
 /** Throws `body_invalid` where there is more than anybody sets. */
 function jsonOrText(text: string): Json {
-  if (holdsMoreValues(text, valuesLimit))
+  if (exceedsValueCount(text, valuesLimit))
     throw new Problem('body_invalid', `The value has more than ${valuesLimit} parts; send less at a time.`)
   const parsed = parseJsonText(Buffer.from(text))
   return parsed.ok ? (parsed.value as Json) : text

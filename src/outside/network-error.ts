@@ -1,6 +1,6 @@
 import { maxHeaderSize } from 'node:http'
-import { clockInDoubt } from '../base/network/certificate-time.ts'
-import { tlsWords } from '../base/network/tls-words.ts'
+import { certificateClockHint } from '../base/network/certificate-clock-hint.ts'
+import { tlsErrorMessage } from '../base/network/tls-error-message.ts'
 import { systemClock } from '../base/time/clock.ts'
 import { messageOf, systemErrorCode } from '../base/problem.ts'
 
@@ -41,10 +41,10 @@ export function networkFailure(error: unknown, host: string, now = systemClock.n
     case 'HPE_HEADER_OVERFLOW':
       return network(`the headers of what ${host} answers have more than ${maxHeaderSize / 1024} KiB`)
   }
-  const tls = tlsWords(messageOf(error), host)
+  const tls = tlsErrorMessage(messageOf(error), host)
   if (tls !== undefined) return network(tls)
   if (untrusted.test(code)) {
-    const doubt = code === 'CERT_NOT_YET_VALID' ? clockInDoubt(messageOf(error), now) : undefined
+    const doubt = code === 'CERT_NOT_YET_VALID' ? certificateClockHint(messageOf(error), now) : undefined
     const why = [messageOf(error), ...(doubt === undefined ? [] : [doubt])].join('; ')
     return network(`the certificate of ${host} is not trusted: ${why}`)
   }

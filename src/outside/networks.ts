@@ -11,14 +11,14 @@ export const listNetworks: ListNetworks = () => {
   try {
     return networkInterfaces()
   } catch (error) {
-    throw new Error(whyUntold(error), { cause: error })
+    throw new Error(networkListFailure(error), { cause: error })
   }
 }
 
 const shortages: readonly (number | undefined)[] = [constants.errno.EMFILE, constants.errno.ENFILE]
 
 /** What to do about an error of `networkInterfaces`, whose `errno` is the system's number. */
-export function whyUntold(error: unknown): string {
+export function networkListFailure(error: unknown): string {
   const untold = 'the system does not tell the networks of this machine'
   const number = error instanceof Error && 'errno' in error ? Number(error.errno) : 0
   if (shortages.includes(number)) {

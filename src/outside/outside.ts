@@ -3,7 +3,7 @@ import { lazyImport } from '../base/lazy-import.ts'
 import { failedAnswer } from '../schema/outside/failed-answer.ts'
 import type { OutsideAnswer, OutsideCall, SerialPortView } from '../schema/outside/outside.ts'
 import { type Connections, createConnections } from './connections/connections.ts'
-import { createDelivery, type DeliverySettings } from './connections/delivery.ts'
+import { createDeliveryWatchdog, type DeliveryWatchdogSettings } from './connections/delivery-watchdog.ts'
 import type { ConnectionAllowance } from './connections/kinds.ts'
 import { createCuttableRequests } from './cuttable-requests.ts'
 import { createCookieJars } from './http/cookie-jars.ts'
@@ -62,7 +62,7 @@ export interface OutsideSettings extends Omit<HttpClientSettings, 'own' | 'jars'
   /** Where the network is looked at; default: as the protocols say. */
   discovery?: FindersSettings | undefined
   /** How it is found out that a connection does not get rid of what was written to it; default: by what the system says. */
-  delivery?: Omit<DeliverySettings, 'clock'> | undefined
+  delivery?: Omit<DeliveryWatchdogSettings, 'clock'> | undefined
 }
 
 /** Why a request is refused that nobody but the plugin's present host may make. */
@@ -87,7 +87,7 @@ export function createOutside(settings: OutsideSettings): Outside {
     found = createFinders(settings.clock, settings.discovery ?? {})
     return found
   })
-  const watchDelivery = createDelivery({ clock: settings.clock, ...settings.delivery })
+  const watchDelivery = createDeliveryWatchdog({ clock: settings.clock, ...settings.delivery })
   const connections = createConnections({ ...settings, own, http, finders, watchDelivery })
   const requests = createCuttableRequests(settings.mayAct)
 

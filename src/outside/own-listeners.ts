@@ -31,7 +31,7 @@ const keepAliveDelay = 30_000
  */
 export interface OwnListeners {
   /** Whether one of them may be at this port: then a socket has to be opened with `lookup`, after `refusal`. */
-  concerns(port: number): boolean
+  mayListenAt(port: number): boolean
   /** Why nothing may be sent there, perhaps only now; undefined: it may, or it is a name that `lookup` will judge. */
   refusal(host: string, port: number): Error | undefined
   /** For any socket: finds addresses as the system does, or as a search on the network has. */
@@ -39,7 +39,7 @@ export interface OwnListeners {
   /** The same, and fails when one of them is this machine's: there is no second look. */
   readonly lookup: LookupFunction
   /** Rejects with the refusal of a name, for what somebody else will resolve: a proxy. */
-  assertElsewhere(host: string, port: number): Promise<void>
+  assertNotOwn(host: string, port: number): Promise<void>
   /**
    * A TCP connection that never gets to one of them; a refusal is its error. What is written goes at once, and the other side is
    * asked whether it is there after half a minute of silence.
@@ -112,11 +112,11 @@ export function createOwnListeners({
   }
 
   return {
-    concerns,
+    mayListenAt: concerns,
     refusal,
     anyLookup: lookup,
     lookup: guardedLookup,
-    assertElsewhere(host, port) {
+    assertNotOwn(host, port) {
       const literal = refusal(host, port)
       if (literal !== undefined) return Promise.reject(literal)
       if (!concerns(port) || canonicalAddress(host) !== undefined) return Promise.resolve()

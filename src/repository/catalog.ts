@@ -1,17 +1,17 @@
 import { setMaxListeners } from 'node:events'
 import type { Clock } from '../base/time/clock.ts'
-import { inTurns, type Steps } from '../base/time/in-turns.ts'
+import { runCooperatively, type Steps } from '../base/time/cooperative-steps.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
 import { messageOf, Problem } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
 import { areListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
-import { chooseEntry, newestFor, notOffered } from './index/choose-entry.ts'
+import { chooseEntry, newestFor, notOfferedProblem } from './index/choose-entry.ts'
 import { chooseByName, chooseByPlugin } from './index/choose-repository.ts'
 import { createFolderReads } from './sources/folder-reads.ts'
 import type { Network } from './sources/http-get.ts'
-import { createIndexCache, type OpenRepository, unreachable } from './index/index-cache.ts'
+import { createIndexCache, type OpenRepository, unreachableProblem } from './index/index-cache.ts'
 import { defaultRepositoryLimits, type RepositoryLimits } from './limits.ts'
 import { integrityOf } from './directories/plugin-directory.ts'
 import { pluginPlaces, type Swap, swapIn } from './directories/plugin-swap.ts'
@@ -21,7 +21,7 @@ import type {
   RepositorySettings,
   RepositoryStatus,
   SigningTimes,
-  VersionWish,
+  RequestedVersion,
 } from './repository.ts'
 import { createSigningTimes, dateOf } from './index/signed-index.ts'
 import { requireHost } from './require-host.ts'
@@ -95,7 +95,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   async function fetchVersion(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    wish: VersionWish,
+    wish: RequestedVersion,
     { host, signal: wanted }: { host: boolean; signal?: AbortSignal | undefined },
   ): Promise<FetchedPlugin & { entry: RepositoryEntry }> {
     const opened = await open(repository, { fresh: true })
@@ -108,7 +108,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     const accept = (manifest: Manifest): void => {
       if (!isListed && !isSameVersion(version, manifest.version)) {
         const listed = (byPlugin.get(plugin.fullId) ?? []).map((each) => each.version)
-        throw notOffered(repository, plugin, version, listed.length > 1 ? listed : [manifest.version])
+        throw notOfferedProblem(repository, plugin, version, listed.length > 1 ? listed : [manifest.version])
       }
       if (!host) return
       requireHost(plugin, entry.minHostVersion, hostVersion)
@@ -124,7 +124,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     const fetched = await withFetchDeadline(time, 'the plugin', (signal) =>
       fetchPlugin({ source, entry, signed: signature !== undefined, plugin, limits, signal, accept, warn }),
     ).catch((error: unknown) => {
-      throw unreachable(repository, source.place, error)
+      throw unreachableProblem(repository, source.place, error)
     })
     closing.signal.throwIfAborted()
     return { ...fetched, entry }
@@ -133,7 +133,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
   async function stage(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    wish: VersionWish = {},
+    wish: RequestedVersion = {},
     signal?: AbortSignal,
   ): ReturnType<RepositoryCatalog['stage']> {
     const { manifest, contents, entry } = await fetchVersion(repository, plugin, wish, { host: true, signal })
@@ -178,7 +178,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     async offers(repositories, installed = () => undefined) {
       const read = repositories.map(async (repository) => {
         try {
-          return await inTurns(offersOf(repository, await open(repository), installed))
+          return await runCooperatively(offersOf(repository, await open(repository), installed))
         } catch (error) {
           logger.debug('A repository is left out of the catalog', { repository: repository.name, error })
           return []

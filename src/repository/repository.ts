@@ -59,7 +59,7 @@ export interface SigningTimes {
   remember(repository: RepositorySettings, signedAt: number): Promise<void>
 }
 
-export interface RepositoryWish {
+export interface RequestedRepository {
   /** The one that was asked for. */
   name?: string | undefined
   /** The one that the plugin's namespace belongs to: without a name no other counts. */
@@ -67,7 +67,7 @@ export interface RepositoryWish {
 }
 
 /** `version`: the one that is asked for. Without it the newest for who has `installed`, as `newestFor` says. */
-export interface VersionWish {
+export interface RequestedVersion {
   version?: string | undefined
   installed?: string | undefined
 }
@@ -91,7 +91,7 @@ export interface RepositoryCatalog {
   choose(
     repositories: readonly RepositorySettings[],
     fullId: string,
-    wish?: RepositoryWish,
+    wish?: RequestedRepository,
   ): Promise<RepositorySettings>
   /**
    * Fetches and checks everything; nothing of the installed plugin changes. Once `signal` is aborted no file is fetched any
@@ -100,14 +100,14 @@ export interface RepositoryCatalog {
   stage(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    wish?: VersionWish,
+    wish?: RequestedVersion,
     signal?: AbortSignal,
   ): Promise<StagedPlugin>
   /** Fetches and checks as `stage` does, and keeps nothing. */
   preview(
     repository: RepositorySettings,
     plugin: PluginIdentifier,
-    wish?: VersionWish,
+    wish?: RequestedVersion,
   ): Promise<PluginPreview>
   close(): Promise<void>
 }
@@ -137,7 +137,7 @@ export interface PluginDirectory {
   /** The manifest of a version that was replaced; undefined: its files are not there any more. */
   readKeptManifest(plugin: PluginIdentifier, release: KeptFiles): Promise<Manifest | undefined>
   /** Whether a version that was replaced has exactly these files, and the present one has others. */
-  hasInstead(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
+  matchesKeptVersion(plugin: PluginIdentifier, release: KeptFiles): Promise<boolean>
   /** A document that the manifest lists. Throws `doc_not_found`. */
   readDocument(plugin: PluginIdentifier, file: string): Promise<Uint8Array>
   /** Ends a swap that a full disk interrupted; nothing happens when there is none. */

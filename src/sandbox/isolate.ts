@@ -1,4 +1,4 @@
-import type { Kinds } from '../base/by-kind.ts'
+import type { KindHandlers } from '../base/dispatch-by-kind.ts'
 import type { Json } from '../base/text/json.ts'
 import type { SerializedJson } from '../base/text/serialized-json.ts'
 import type { Connection, ConnectionListener, ConnectionTarget } from '../schema/outside/connection.ts'
@@ -44,7 +44,7 @@ type HostAnswers = {
 }
 
 /** What a plugin asks of the host. Calls come in the order in which Lua made them, and never after `closed`. */
-export interface IsolateServices extends Kinds<HostOperation>, HostAnswers {
+export interface IsolateServices extends KindHandlers<HostOperation>, HostAnswers {
   log(line: SerializedJson<LogEntry>): void
   /** `caller`: the plugin that has emitted it through this one's instance. */
   emit(name: string, data: SerializedJson, options: DeliveryOptions, caller?: string): void

@@ -1,7 +1,7 @@
 import { type AvailableMemory, createAvailableMemory } from '../base/memory/available-memory.ts'
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
-import { isMachineFault } from '../base/files/machine-fault.ts'
+import { isSystemFault } from '../base/files/system-fault.ts'
 import { serializeJson } from '../base/text/serialized-json.ts'
 import type { Excess } from '../schema/worker/worker-protocol.ts'
 import {
@@ -14,7 +14,7 @@ import {
 import { createIsolateHost, type IsolateHost } from './isolates/isolate-host.ts'
 import { defaultLimits, ownersLimits, type SandboxLimits, withChosen } from './limits.ts'
 import { createMemoryEviction } from './threads/memory-eviction.ts'
-import { createOwnWorkers } from './threads/own-workers.ts'
+import { createDedicatedWorkers } from './threads/dedicated-workers.ts'
 import { createPluginCalls } from './calls/plugin-calls.ts'
 import { createScheduler } from './flow/scheduler.ts'
 import type { WorkerSlot } from './threads/worker-slot.ts'
@@ -73,7 +73,7 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
   let lastWorker = 0
   let closed = false
   const common = { clock, logger, limits, nextNumber: () => (lastWorker += 1) }
-  const own = createOwnWorkers(common)
+  const own = createDedicatedWorkers(common)
   const { isolation = 'auto' } = settings
   const slots =
     isolation === 'dedicated'
@@ -115,17 +115,18 @@ export function createSandbox(settings: SandboxSettings): Sandbox {
         if (isUnwanted()) throw new IsolateError('worker_died', 'the load was ended')
         lastNumber += 1
         const number = lastNumber
-        const slot = attempt > sharedAttempts ? slots.takeOwn(number, source) : slots.take(number, source)
+        const slot =
+          attempt > sharedAttempts ? slots.takeDedicated(number, source) : slots.take(number, source)
         try {
           return await loadAt(slot, number, source, services, signal)
         } catch (error) {
           const again =
             slot.isolation === 'shared' && error instanceof IsolateError && worthAnotherPlace.has(error.code)
           // For another worker there is no room either.
-          if (!again || isUnwanted() || isMachineFault(error)) throw error
+          if (!again || isUnwanted() || isSystemFault(error)) throw error
           const excess = excesses[error.code]
           if (excess !== undefined) slot.moveAway(excess)
-          if (error.code === 'worker_full') slot.crowdOut()
+          if (error.code === 'worker_full') slot.reportWorkerFull()
           const message = `loading in a shared worker came to nothing (${error.message}); trying again in another one`
           services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level: 'warn', message }))
         }

@@ -77,14 +77,14 @@ test('the effort of a topic is what it matches, and the levels of filters that a
   const matcher = createTopicMatcher<number>()
   for (const value of [1, 2, 3]) matcher.add('a/#', value)
   matcher.match('a/b')
-  assert.equal(matcher.effort('a/b'), 3)
+  assert.equal(matcher.cost('a/b'), 3)
   const levels = Array.from({ length: 30 }, (_, level) => level)
   for (const plus of levels)
     matcher.add([...levels.map((level) => (level === plus ? '+' : 'a')), 'other'].join('/'), plus)
   for (const last of ['b', 'b'.repeat(1_000)]) {
     const topic = [...levels.map(() => 'a'), last].join('/')
-    assert.ok(matcher.effort(topic) > 20, `${matcher.effort(topic)}`)
-    assert.equal(matcher.effort(topic), 3)
+    assert.ok(matcher.cost(topic) > 20, `${matcher.cost(topic)}`)
+    assert.equal(matcher.cost(topic), 3)
   }
 })
 

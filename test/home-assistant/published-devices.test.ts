@@ -7,11 +7,11 @@ import {
 } from '../../src/home-assistant/published-devices.ts'
 
 /** What others have announced, as a plugin could that publishes on ever new topics. */
-function announced(bytes: number, isAlike: (plugin: string, other: string) => boolean = () => false) {
+function announced(bytes: number, mayCollide: (plugin: string, other: string) => boolean = () => false) {
   const dropped: string[] = []
   const published = createPublishedDevices({
     dropped: (topic) => void dropped.push(topic),
-    isAlike,
+    mayCollide,
     precedes: () => false,
     lost: () => undefined,
   })
@@ -19,7 +19,7 @@ function announced(bytes: number, isAlike: (plugin: string, other: string) => bo
     const address = { plugin: '@acme/lamp', device: name }
     published.keepForeign({ ...address, topic: name, bytes, read: () => undefined })
   }
-  return { published, dropped, announce, kept: () => published.foreigners().map(({ topic }) => topic) }
+  return { published, dropped, announce, kept: () => published.foreignDevices().map(({ topic }) => topic) }
 }
 
 test('Of what others announce the newest is kept: so many topics', () => {

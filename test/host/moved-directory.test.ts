@@ -4,7 +4,7 @@ import { platform } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { type Clock, systemClock } from '../../src/base/time/clock.ts'
-import { directoryLookEvery } from '../../src/host/readiness.ts'
+import { directoryCheckInterval } from '../../src/host/readiness.ts'
 import { snapshotRetryDelay } from '../../src/journal/snapshot/snapshot-writer.ts'
 import { contentOf } from '../helpers/content-of.ts'
 import { startHostFor, startTestHost } from '../helpers/test-host.ts'
@@ -88,7 +88,7 @@ test(
   { skip: platform() === 'win32' && 'Windows moves no folder in which a file is open' },
   async (context) => {
     const schedule: Clock['schedule'] = (milliseconds, callback) =>
-      systemClock.schedule(milliseconds === directoryLookEvery ? 1 : milliseconds, callback)
+      systemClock.schedule(milliseconds === directoryCheckInterval ? 1 : milliseconds, callback)
     const host = await startHostFor(context, { clock: { ...systemClock, schedule } })
     const isTold = async (): Promise<boolean> => {
       const { status, body } = await host.request('GET', '/readyz')
@@ -111,7 +111,7 @@ test(
     let retries: (() => void)[] = []
     const schedule: Clock['schedule'] = (milliseconds, callback) => {
       if (milliseconds !== snapshotRetryDelay)
-        return systemClock.schedule(milliseconds === directoryLookEvery ? 1 : milliseconds, callback)
+        return systemClock.schedule(milliseconds === directoryCheckInterval ? 1 : milliseconds, callback)
       retries.push(callback)
       return { cancel: () => void (retries = retries.filter((other) => other !== callback)) }
     }

@@ -6,7 +6,7 @@ import { systemFileSystem } from '../../src/base/files/file-system.ts'
 import { silentLogger } from '../../src/base/log/log.ts'
 import { formerNamesLimit, openNamesRegister } from '../../src/host/names-file.ts'
 import { encodeLine } from '../../src/journal/lines/journal-line.ts'
-import type { ToldNames } from '../../src/schema/files/told-names.ts'
+import type { PublishedNames } from '../../src/schema/files/names-file.ts'
 import { collect, connect } from '../bus/bus-fixture.ts'
 import { mosquittoMissing, startMosquitto } from '../bus/mosquitto.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
@@ -28,7 +28,7 @@ import {
 /** The file with the names under which a host has told things. */
 
 const options = { skip: mosquittoMissing }
-const named = (root: string): ToldNames => ({ root, hostId: 'a', prefix: 'ha', broker: 'embedded' })
+const named = (root: string): PublishedNames => ({ root, hostId: 'a', prefix: 'ha', broker: 'embedded' })
 
 test('the latest names are remembered once each, as many as there may be, and those of now are none of them', async (context) => {
   const directory = await temporaryDirectory(context)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import fc from 'fast-check'
-import { createCheckpoints } from '../../src/journal/fold/checkpoints.ts'
+import { createMemoryCheckpoints } from '../../src/journal/fold/memory-checkpoints.ts'
 import { fold, initialState } from '../../src/journal/fold/evolve.ts'
 import type { Journal } from '../../src/journal/journal.ts'
 import { createNumberList } from '../../src/journal/segments/number-list.ts'
@@ -90,7 +90,7 @@ function foldOf(events: readonly JournalEvent[], seq: number): unknown {
 
 test('of many checkpoints some are kept, and the one before any event is never far', () => {
   const limit = 8
-  const checkpoints = createCheckpoints(10, limit)
+  const checkpoints = createMemoryCheckpoints(10, limit)
   const last = 1_000
   for (let seq = 1; seq <= last; seq += 1)
     if (checkpoints.wants(seq)) checkpoints.note({ ...initialState(), seq })

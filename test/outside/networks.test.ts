@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants } from 'node:os'
 import { test } from 'node:test'
-import { whyUntold } from '../../src/outside/networks.ts'
+import { networkListFailure } from '../../src/outside/networks.ts'
 import { moduleAddress, printedWithFewFiles } from '../helpers/few-files.ts'
 
 test('that the networks of this machine are not told, while no file descriptor is left, is said with what to do', (context) => {
@@ -29,6 +29,6 @@ test('why the networks of this machine are not told is said by the number that t
     ],
     [EACCES, /^the system does not tell the networks of this machine \(EACCES\)$/],
   ] as const)
-    assert.match(whyUntold(Object.assign(new Error('uv_interface_addresses'), { errno })), words)
-  assert.equal(whyUntold('nothing'), 'the system does not tell the networks of this machine')
+    assert.match(networkListFailure(Object.assign(new Error('uv_interface_addresses'), { errno })), words)
+  assert.equal(networkListFailure('nothing'), 'the system does not tell the networks of this machine')
 })

@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { systemClock } from '../../src/base/time/clock.ts'
 import { createCookieJars } from '../../src/outside/http/cookie-jars.ts'
-import { createDelivery } from '../../src/outside/connections/delivery.ts'
+import { createDeliveryWatchdog } from '../../src/outside/connections/delivery-watchdog.ts'
 import type { LinkContext } from '../../src/outside/connections/link.ts'
 import { openTcp } from '../../src/outside/connections/tcp-link.ts'
 import { createModbusGateways } from '../../src/outside/modbus/modbus-gateways.ts'
@@ -169,7 +169,11 @@ test('a connection that has little time gets to the second address of a name whe
         ended: (end) => resolve(end.reason),
         ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
       },
-      { own, clock: systemClock, watchDelivery: createDelivery({ clock: systemClock }) } as LinkContext,
+      {
+        own,
+        clock: systemClock,
+        watchDelivery: createDeliveryWatchdog({ clock: systemClock }),
+      } as LinkContext,
     )
     t.after(() => link.destroy())
   })

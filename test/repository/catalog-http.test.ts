@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { inTurns } from '../../src/base/time/in-turns.ts'
+import { runCooperatively } from '../../src/base/time/cooperative-steps.ts'
 import { indexSteps } from '../../src/repository/index/index-file.ts'
 import type { Network } from '../../src/repository/sources/http-get.ts'
 import { listen } from '../helpers/listen.ts'
@@ -65,7 +65,7 @@ test('what a large repository offers is read and listed in turns, between which 
   }
   context.after(() => clearImmediate(next))
   count()
-  await inTurns(indexSteps(Buffer.from(text)))
+  await runCooperatively(indexSteps(Buffer.from(text)))
   assert.ok(turns > 1, `${turns} turns while it was read`)
 
   const server = await startServer(context, serve({ 'plugins.json': text }))

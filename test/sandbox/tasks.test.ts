@@ -200,7 +200,7 @@ test('whatever waits for room with the host goes on when there is some', () => {
   const sent: WorkerMessage[] = []
   const outbox = createOutbox({
     ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
-    impatient: () => true,
+    isOverBudget: () => true,
   })
   for (let number = 0; number < batchOperationLimit; number += 1)
     outbox.send({ kind: 'limitReached', limit: 'timers' })
@@ -225,8 +225,8 @@ test('what a callback does goes out together, although it was set aside in its m
   let time = 0
   const outbox = createOutbox({
     ...{ isolate: 1, flow, post: (message: WorkerMessage) => sent.push(message), complete: () => [] },
-    isAside: () => isAside,
-    impatient: () => true,
+    isSuspended: () => isAside,
+    isOverBudget: () => true,
     now: () => time,
   })
   const turn = async (): Promise<number[]> => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createProcessorLook } from '../../src/base/time/starvation.ts'
+import { createProcessorTimeMeter } from '../../src/base/time/starvation.ts'
 import {
   createProcessorShare,
   longestStep,
@@ -18,7 +18,7 @@ function budgetAt() {
   /** Milliseconds; for `still` the process had no processor, and for `waited` its neighbours in it, and not this thread. */
   const time = { now: 0, still: 0, waited: 0 }
   const clock = { monotonic: () => time.now, processorTime: () => time.now - time.still }
-  const share = createProcessorShare(createProcessorLook(clock, () => time.waited))
+  const share = createProcessorShare(createProcessorTimeMeter(clock, () => time.waited))
   return { time, budget: createTimeBudget(clock, share), neighbour: createTimeBudget(clock, share) }
 }
 
@@ -26,15 +26,15 @@ test('waiting does not count, up to a limit for one entry', () => {
   const { time, budget } = budgetAt()
   const first = openAccount(1_000)
   budget.run(first, () => {
-    budget.excuse(() => void (time.now += waitingLimit))
+    budget.runUncharged(() => void (time.now += waitingLimit))
     time.now += 900
     assert.equal(budget.check(), undefined)
-    budget.excuse(() => void (time.now += 200))
+    budget.runUncharged(() => void (time.now += 200))
     assert.match(budget.check() ?? '', /^stopped, because it ran for longer than 1 s/)
   })
   assert.ok(first.exceeded)
   budget.run(openAccount(1_000), () => {
-    budget.excuse(() => void (time.now += waitingLimit))
+    budget.runUncharged(() => void (time.now += waitingLimit))
     assert.equal(budget.check(), undefined, 'the next entry may wait again')
   })
 })
@@ -64,7 +64,7 @@ test('what is done for another plugin in between has time of its own', () => {
   const own = openAccount(1_000)
   budget.run(own, () => {
     time.now += 900
-    budget.excuse(() => {
+    budget.runUncharged(() => {
       budget.run(openAccount(500), () => {
         time.now += 400
         assert.equal(budget.check(), undefined)

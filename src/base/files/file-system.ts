@@ -46,7 +46,7 @@ export async function syncDirectory(files: Pick<FileSystem, 'open'>, directory: 
 }
 
 /** Whether the system says that there is nothing of this name, also where what it would be in is a file. */
-export function isNotThere(error: unknown): boolean {
+export function isNotFound(error: unknown): boolean {
   const code = systemErrorCode(error)
   return code === 'ENOENT' || code === 'ENOTDIR'
 }

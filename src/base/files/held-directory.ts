@@ -1,6 +1,6 @@
 import { constants } from 'node:fs'
 import { platform } from 'node:os'
-import { type FileSystem, isNotThere, systemFileSystem } from './file-system.ts'
+import { type FileSystem, isNotFound, systemFileSystem } from './file-system.ts'
 
 /** Windows moves no folder in which a file is open. */
 const isMovable = platform() !== 'win32'
@@ -11,7 +11,7 @@ const isForWriting = (flags: string | number | undefined): boolean =>
   typeof flags === 'number' ? (flags & (O_WRONLY | O_RDWR)) !== 0 : flags !== undefined && flags !== 'r'
 
 /** What was written there would be lost, and in the way of whoever puts the directory back. */
-export function movedDirectory(message: string): Error {
+export function movedDirectoryError(message: string): Error {
   return Object.assign(new Error(message), { code: 'ESTALE' })
 }
 
@@ -34,14 +34,14 @@ export async function holdDirectory(files: FileSystem, directory: string): Promi
 
   async function isMoved(): Promise<boolean> {
     const found = await files.stat(directory).catch((error: unknown) => {
-      if (isNotThere(error)) return undefined
+      if (isNotFound(error)) return undefined
       throw error
     })
     return found?.ino !== own.ino || found.dev !== own.dev
   }
 
   async function requireDirectory(): Promise<void> {
-    if (await isMoved()) throw movedDirectory(`${directory} is another directory by now, or none`)
+    if (await isMoved()) throw movedDirectoryError(`${directory} is another directory by now, or none`)
   }
 
   return {

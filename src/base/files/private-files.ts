@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { type FileSystem, readNames, syncDirectory } from './file-system.ts'
-import { unlessMachineFault } from './machine-fault.ts'
+import { rethrowSystemFault } from './system-fault.ts'
 import type { Logger } from '../log/log.ts'
 import { messageOf, systemErrorCode } from '../problem.ts'
 
@@ -51,7 +51,7 @@ async function makeOne(files: DirectoryMaker, path: string): Promise<void> {
     await files.mkdir(path, { mode: privateDirectoryMode })
   } catch (error) {
     // A read-only file system refuses what is there already, too.
-    const isThere = await files.stat(path).then((stats) => stats.isDirectory(), unlessMachineFault)
+    const isThere = await files.stat(path).then((stats) => stats.isDirectory(), rethrowSystemFault)
     if (isThere === true) return
     throw error
   }

@@ -52,7 +52,7 @@ const adviceElsewhere: Readonly<Record<string, string>> = {
 }
 
 /** One sentence about a file that was named by whoever runs a command, and cannot be written. */
-export function unwritable(path: string, error: unknown): Error {
+export function unwritableError(path: string, error: unknown): Error {
   const code = systemErrorCode(error) ?? messageOf(error)
   const advice = adviceElsewhere[code]
   return new Error(`${path} cannot be written (${code})${advice === undefined ? '' : `: ${advice}`}.`, {
@@ -66,7 +66,7 @@ const reasonsAtStart: Readonly<Record<string, string>> = {
 }
 
 /** The same for who starts the host, with the system's own words, which name the file or folder. */
-export function storageFaultAt(error: unknown): string | undefined {
+export function startStorageFault(error: unknown): string | undefined {
   const isTold = error instanceof Problem && error.code === 'storage_full'
   const [reason, cause] = isTold ? [error.message, error.cause] : [reasonAtStart(error), error]
   if (reason === undefined || cause === undefined) return reason
@@ -78,8 +78,8 @@ function reasonAtStart(error: unknown): string | undefined {
   return storageFault(error) ?? reasonsAtStart[systemErrorCode(error) ?? '']
 }
 
-/** Runs something that writes; what the disk refuses becomes `storage_full`. */
-export async function writing<T>(task: () => Promise<T>): Promise<T> {
+/** Runs a task that writes. Rejects with the problem `storage_full` for what the disk refuses, else with the task's own error. */
+export async function asStorageProblem<T>(task: () => Promise<T>): Promise<T> {
   try {
     return await task()
   } catch (error) {

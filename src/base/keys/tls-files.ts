@@ -13,9 +13,9 @@ export const tlsReadInterval = 60_000
 /** How long the files may take to be read, in milliseconds: a file system of the network may stand still. */
 export const tlsReadTime = 10_000
 /** How long before its end, in milliseconds, a certificate is warned of: most are renewed a month before. */
-export const endWarningTime = 14 * 24 * 60 * 60 * 1_000
+export const expiryWarningTime = 14 * 24 * 60 * 60 * 1_000
 /** How long until the same warning comes again, in milliseconds. */
-export const endWarningPause = 24 * 60 * 60 * 1_000
+export const expiryWarningInterval = 24 * 60 * 60 * 1_000
 
 export interface TlsFilesSettings {
   /** PEM: the certificate, and those that signed it. */
@@ -39,7 +39,7 @@ export interface TlsStatus extends Validity {
 export interface TlsFiles extends TlsSource {
   readonly status: TlsStatus
   /** Reads the files now and takes up what they hold, if that can be used. Never rejects. */
-  look(): Promise<void>
+  reload(): Promise<void>
   /** Stops reading. Idempotent. */
   close(): void
 }
@@ -97,14 +97,14 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
   function warnOfEnd(): void {
     const now = clock.now()
     const isEarly = now < status.from
-    if (!isEarly && now < status.until - endWarningTime) return
+    if (!isEarly && now < status.until - expiryWarningTime) return
     const words = isEarly
       ? 'The certificate is not valid yet'
       : now < status.until
         ? 'The certificate ends soon: renew it'
         : 'The certificate has ended: renew it'
     // A clock that was set may tell something else at once.
-    if (words === warned?.words && clock.monotonic() - warned.at < endWarningPause) return
+    if (words === warned?.words && clock.monotonic() - warned.at < expiryWarningInterval) return
     warned = { words, at: clock.monotonic() }
     logger.warn(words, isEarly ? { validFrom: dayOf(status.from) } : { validUntil: dayOf(status.until) })
   }
@@ -122,7 +122,7 @@ export async function openTlsFiles(settings: TlsFilesSettings): Promise<TlsFiles
       takers.add(take)
       return () => void takers.delete(take)
     },
-    look,
+    reload: look,
     close() {
       isClosed = true
       looking.cancel()

@@ -33,9 +33,9 @@ export interface GuessLimit extends Guesses {
 /** What limits the guesses of one client. */
 export interface Guesses {
   /** Milliseconds for which the address is cut off; 0: it is not. */
-  wait(address: string): number
+  cutOffLeft(address: string): number
   /** A wrong token came from this address. */
-  wrong(address: string): void
+  recordWrong(address: string): void
 }
 
 interface GuessLimitSettings {
@@ -51,14 +51,14 @@ export function createGuessLimit(settings: GuessLimitSettings): GuessLimit {
     'Web pages at an address were cut off: too many wrong tokens came from them',
   )
   return {
-    wait: all.wait,
-    wrong: all.wrong,
+    cutOffLeft: all.cutOffLeft,
+    recordWrong: all.recordWrong,
     get cutOffs() {
       return all.cutOffs
     },
     pages: {
-      wait: (address) => Math.max(all.wait(address), ofPages.wait(address)),
-      wrong: ofPages.wrong,
+      cutOffLeft: (address) => Math.max(all.cutOffLeft(address), ofPages.cutOffLeft(address)),
+      recordWrong: ofPages.recordWrong,
     },
   }
 }
@@ -87,12 +87,12 @@ function createCounter(settings: GuessLimitSettings, sentence: string): Omit<Gue
   }
 
   return {
-    wait(address) {
+    cutOffLeft(address) {
       if (sources.size === 0) return 0
       const { until = 0 } = sources.get(sourceOf(address).source) ?? {}
       return Math.max(0, until - clock.monotonic())
     },
-    wrong(address) {
+    recordWrong(address) {
       const now = clock.monotonic()
       const { source, isOwn } = sourceOf(address)
       const tries = (sources.get(source)?.tries ?? []).filter((at) => at > now - triesWindow)

@@ -15,18 +15,18 @@ export function countedTime(elapsed: number, had: number, longest = elapsed): nu
   return had >= elapsed * enough ? elapsed : Math.max(had, Math.min(elapsed, longest) * least)
 }
 
-/** Answers for how many milliseconds there was a processor since it was asked last, or made. */
-export type ProcessorLook = () => number
+/** Milliseconds for which there was a processor since the last call, or since it was made. */
+export type ProcessorTimeMeter = () => number
 
 /**
- * For a thread: as the process had, at most, and but for the time in which others had the processors and this thread waited, as its
+ * Meters one thread: as many milliseconds as the process had, at most, and but for the time in which others had the processors and this thread waited, as its
  * neighbours in the process may be those others. `waited`: for how long it has in all, in milliseconds; 0 where the system does not say.
  * What it had waited before counts in the first answer.
  */
-export function createProcessorLook(
+export function createProcessorTimeMeter(
   { monotonic, processorTime }: Pick<Clock, 'monotonic' | 'processorTime'>,
   waited: () => number,
-): ProcessorLook {
+): ProcessorTimeMeter {
   // How long a thread has waited is in a file, and each start of a worker would pay for reading it: it has hardly waited when it starts.
   let last = { ofProcess: processorTime(), notWaiting: monotonic() }
   return () => {
@@ -36,12 +36,12 @@ export function createProcessorLook(
   }
 }
 
-/** Milliseconds after which it is looked how much of a processor there was. */
-const lookEvery = 1_000
+/** Milliseconds between two readings of the processor time. */
+const readInterval = 1_000
 
 /**
  * As `withDeadline`, in milliseconds that count: for what works in this process, and has no time while the machine is paused or
- * has other things to do. It may come by a look later.
+ * has other things to do. It may come up to a second later.
  */
 export function withCountedDeadline<T>(
   clock: Clock,
@@ -53,15 +53,15 @@ export function withCountedDeadline<T>(
     let left = milliseconds
     let at = clock.monotonic()
     let had = clock.processorTime()
-    const looking = every(clock, Math.min(milliseconds, lookEvery), () => {
+    const readings = every(clock, Math.min(milliseconds, readInterval), () => {
       const last = { at, had }
       at = clock.monotonic()
       had = clock.processorTime()
-      left -= countedTime(at - last.at, had - last.had, lookEvery)
+      left -= countedTime(at - last.at, had - last.had, readInterval)
       if (left > 0) return
-      looking.cancel()
+      readings.cancel()
       reject(late())
     })
-    promise.then(resolve, reject).finally(() => looking.cancel())
+    promise.then(resolve, reject).finally(() => readings.cancel())
   })
 }

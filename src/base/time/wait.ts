@@ -27,8 +27,8 @@ export async function waitAtMost(
   await withDeadline(clock, milliseconds, promise, () => new Error('late')).catch(() => undefined)
 }
 
-/** Whether something is so, or becomes so within that time: it is looked at now, and at each change. */
-export function becomesSo(
+/** Waits until something is so: true, or false after that time. It is asked now, and at each change. */
+export function waitUntil(
   clock: Pick<Clock, 'schedule'>,
   milliseconds: number,
   isSo: () => boolean,

@@ -14,9 +14,9 @@ import {
 } from '../../schema/manifest/topic-rights.ts'
 import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../../base/network/guess-limit.ts'
-import { createConnectBytes } from './connect-bytes.ts'
+import { createConnectQuota } from './connect-quota.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
-import { createSubscriptionTurns } from './subscription-turns.ts'
+import { createSubscriptionScheduler } from './subscription-scheduler.ts'
 import type { Publisher } from '../store/retained-ledger.ts'
 import type { RetainedPacket, StoredSubscription } from '../store/stored-packet.ts'
 
@@ -84,7 +84,7 @@ export function createBrokerRules({
   /** Where a client counts as one. */
   const networkOf = (client: object): string => clientNetwork(addressOf(client))
   const granted = createGrantedSubscriptions(networkOf)
-  const connectBytes = createConnectBytes(networkOf)
+  const connectBytes = createConnectQuota(networkOf)
   /** Clients without an id, which have a session that nobody could come back to. */
   const nameless = new WeakSet<Client>()
   const admitted = new WeakSet<object>()
@@ -93,7 +93,7 @@ export function createBrokerRules({
   /** Brokers that pass on what is said at them. They say so by a bit of the version, which is not in the library's types. */
   const bridges = new WeakSet<Client>()
   const counts = { received: 0, wrongPasswords: 0 }
-  const inTurn = createSubscriptionTurns()
+  const inTurn = createSubscriptionScheduler()
   const mayPublish = memoize((topic) => mayClientPublish(root, topic))
 
   /**
@@ -151,7 +151,7 @@ export function createBrokerRules({
           stranger(client, packet.clientId),
         )
       if (Reflect.get(packet, 'bridgeMode') === true) bridges.add(client)
-      connectBytes.ask(client, packet)
+      connectBytes.request(client, packet)
       // The broker authenticates a turn later, and would carry out what comes until then. Not in its types: it reads on
       // when the client is let in.
       Reflect.apply(Reflect.get(client, 'pause') as () => void, client, [])
@@ -182,7 +182,7 @@ export function createBrokerRules({
       const address = addressOf(client)
       const guesses = guessesOf(client)
       // Too many wrong ones came from there: no password is looked at for a while.
-      if (guesses.wait(address) > 0) {
+      if (guesses.cutOffLeft(address) > 0) {
         done(wrong, false)
         return
       }
@@ -192,7 +192,7 @@ export function createBrokerRules({
       }
       counts.wrongPasswords += 1
       // Who gives none does not guess.
-      if (password !== undefined && password.length > 0) guesses.wrong(address)
+      if (password !== undefined && password.length > 0) guesses.recordWrong(address)
       warn(
         'An MQTT client was refused: its password is not the token of this host',
         stranger(client, client.id),

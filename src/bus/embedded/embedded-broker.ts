@@ -14,7 +14,7 @@ import { createBrokerRules } from './broker-rules.ts'
 import { readBeforeCutOff } from './keepalive.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
 import { createMessageEmitter } from './message-emitter.ts'
-import { createRetainedTurns } from './retained-turns.ts'
+import { createRetainedSearchScheduler } from './retained-search-scheduler.ts'
 import { createRecordFolder } from '../store/record-folder.ts'
 import { createRetainedLedger, type Publisher } from '../store/retained-ledger.ts'
 import { createWriteBehind } from '../store/write-behind.ts'
@@ -79,7 +79,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
       clock,
       logger,
     })
-  const retainedTurns = createRetainedTurns()
+  const retainedTurns = createRetainedSearchScheduler()
   const store = createBrokerStore({
     root,
     firstNumber: clock.now() * numbersPerMillisecond,
@@ -137,8 +137,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     publishers,
     counts,
     /** How much a message on this topic is: in deliveries, of which one that waits for a client is one as well. */
-    effort: (topic: string, qos: number): number =>
-      emitter.effort(topic) + (qos > 0 ? store.effort(topic) : 0),
+    cost: (topic: string, qos: number): number => emitter.cost(topic) + (qos > 0 ? store.cost(topic) : 0),
     /** Clients that are connected. */
     clients: () => clientIds.size,
     /** Why what is to survive a restart is kept in memory alone. */

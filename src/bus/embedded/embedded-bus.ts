@@ -72,7 +72,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
   let pending = 0
   let published = 0
 
-  const { broker, store, ledger, publishers, counts, take, effort, clients, diskFailure } =
+  const { broker, store, ledger, publishers, counts, take, cost, clients, diskFailure } =
     createEmbeddedBroker({
       ...settings,
       guesses,
@@ -88,7 +88,7 @@ export function createEmbeddedBus(settings: EmbeddedBusSettings): StartableBus {
     addresses,
     limits,
     take,
-    effort,
+    cost,
     warn,
   })
   broker.on('connackSent', ({ returnCode }, { conn }) => {

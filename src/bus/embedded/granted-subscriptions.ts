@@ -3,7 +3,7 @@ import { hidesDollar } from '../../base/topic-filter.ts'
 import type { StoredSubscription } from '../store/stored-packet.ts'
 import { bytesOfFilter, subscriptionBytesLimits, subscriptionsPerClientLimit } from '../broker-limits.ts'
 import { createTopicMatcher, type TopicMatcher } from '../topic-matcher.ts'
-import { createAddressBytes } from './address-bytes.ts'
+import { createAddressQuota } from './address-quota.ts'
 
 type Qos = StoredSubscription['qos']
 
@@ -43,7 +43,7 @@ export function createGrantedSubscriptions(
   limits = subscriptionBytesLimits,
 ): GrantedSubscriptions {
   const granted = new WeakMap<Subscriber, Held>()
-  const kept = createAddressBytes(limits)
+  const kept = createAddressQuota(limits)
 
   function count(held: Held, bytes: number): void {
     held.bytes += bytes

@@ -14,7 +14,7 @@ export interface MessageEmitter<M> {
   /** Calls back when all listeners have; at once when there is none. */
   emit(message: M, done?: (error?: Error) => void): void
   /** How much a message on this topic is: in listeners, as many as it would call at least. */
-  effort(topic: string): number
+  cost(topic: string): number
   close(done: () => void): void
 }
 
@@ -69,7 +69,7 @@ export function createMessageEmitter<M extends { topic: string }>(): MessageEmit
       }
       for (const listener of listeners) listener(message, passedOn)
     },
-    effort: matcher.effort,
+    cost: matcher.cost,
     close(done) {
       closed = true
       setImmediate(done)

@@ -50,7 +50,7 @@ export function createBrokerClient(
  * The version to try after this one was not taken. An old broker refuses the newer one, or just hangs up. Undefined: none
  * is worth a try, as nobody answers at the address.
  */
-export function versionAfter(version: ProtocolVersion, reason: unknown): ProtocolVersion | undefined {
+export function fallbackVersion(version: ProtocolVersion, reason: unknown): ProtocolVersion | undefined {
   const code = systemErrorCode(reason)
   // It hangs up like that, too, when it has not read all of what it does not understand.
   if (code !== undefined && code !== 'ECONNRESET') return undefined
@@ -59,13 +59,13 @@ export function versionAfter(version: ProtocolVersion, reason: unknown): Protoco
 
 type Handling = Pick<OutgoingMessage, 'qos' | 'retain'>
 
-/** As a message is sent to a broker that does not take all of it: it cuts off who sends it more. */
-export type Taking = (wanted: Handling) => Handling
+/** QoS and retain of a message as this broker supports them: it cuts off who sends it more. */
+export type MessageDowngrade = (wanted: Handling) => Handling
 
-/** As it has said when it accepted the connection; one of MQTT 3.1.1 does not. */
-export function takenBy({
+/** By what the broker said when it accepted the connection; one of MQTT 3.1.1 says nothing, and gets messages as they are. */
+export function downgradeFor({
   properties: { maximumQoS = 2, retainAvailable = true } = {},
-}: IConnackPacket): Taking {
+}: IConnackPacket): MessageDowngrade {
   return ({ qos, retain }) => ({
     qos: maximumQoS === 2 ? qos : maximumQoS === 1 && qos > 0 ? 1 : 0,
     retain: retain && retainAvailable,
@@ -78,8 +78,8 @@ export type Will = NonNullable<IClientOptions['will']>
 const retainNotSupported = 0x9a
 const qosNotSupported = 0x9b
 
-/** What is left of a will of which the broker has said that it does not take all. Undefined: that was not the reason. */
-export function lesserWill(will: Will, reason: unknown): Will | undefined {
+/** The will without what the broker has refused of it, by the reason code of MQTT 5. Undefined: that was not the reason. */
+export function downgradedWill(will: Will, reason: unknown): Will | undefined {
   const code: unknown = reason instanceof Error && 'code' in reason ? reason.code : undefined
   if (code === retainNotSupported && will.retain === true) return { ...will, retain: false }
   return code === qosNotSupported && will.qos !== 0 ? { ...will, qos: 0 } : undefined
@@ -114,12 +114,12 @@ export function roundTrip(client: MqttClient, topic: string): Promise<void> {
 export function senderFor(
   client: MqttClient,
   packet: IConnackPacket,
-  asTaken: Taking,
+  downgrade: MessageDowngrade,
 ): { send: Send; window: number; packetLimit: number | undefined } {
   const { receiveMaximum = defaultWindow, maximumPacketSize } = packet.properties ?? {}
   return {
     send({ topic, payload, qos, retain }, done) {
-      client.publish(topic, payload, asTaken({ qos, retain }), (error) => {
+      client.publish(topic, payload, downgrade({ qos, retain }), (error) => {
         // What the end of a connection leaves unanswered stays under way: the queue is told of that, and sends it again.
         if (!error || isRefusal(error)) done(error ?? undefined)
       })
@@ -130,13 +130,13 @@ export function senderFor(
   }
 }
 
-/** Whether a packet of a broker has the number that it needs: of one that is cut short the library takes -1 for it. */
-export function hasNumber(packet: Packet): boolean {
+/** Whether a packet that needs a packet identifier has one: of a packet that is cut short the library takes -1 for it. */
+export function hasPacketIdentifier(packet: Packet): boolean {
   return !('messageId' in packet) || packet.messageId >= 0
 }
 
-/** Ends a connection without a word. */
-export function hangUp(client: MqttClient): void {
+/** Ends a connection at once, without DISCONNECT. */
+export function dropConnection(client: MqttClient): void {
   client.on('error', () => undefined)
   client.end(true)
 }

@@ -1,20 +1,20 @@
 import type { IConnackPacket, IPublishPacket, MqttClient } from 'mqtt'
 import { backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { brokerFailure, farewell } from './broker-failure.ts'
+import { brokerFailure, disconnectReason } from './broker-failure.ts'
 import {
   commonVersion,
   createBrokerClient,
-  hangUp,
-  hasNumber,
+  dropConnection,
+  hasPacketIdentifier,
   keepalive,
   preferredVersion,
   type ProtocolVersion,
-  lesserWill,
-  versionAfter,
+  downgradedWill,
+  fallbackVersion,
   type Will,
 } from './broker-client.ts'
-import type { ReadingPace } from './reading-pace.ts'
+import type { ReadPacer } from './read-pacer.ts'
 
 /** The connection to a broker elsewhere, which is made anew by itself when it is lost. */
 export interface BrokerConnection {
@@ -43,7 +43,7 @@ export interface BrokerConnectionSettings {
   opened(client: MqttClient, packet: IConnackPacket, protocolVersion: ProtocolVersion): void
   message(topic: string, payload: Buffer, packet: IPublishPacket): void
   /** Asked behind each message; the next one comes when it calls back. */
-  pace: ReadingPace
+  pace: ReadPacer
   /**
    * A connection is gone; or, when it never was one, an attempt. No reason: that was wanted. Answers whether the next one may tell why,
    * and comes within seconds.
@@ -90,7 +90,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       if (client === attempt) message(topic, payload, packet)
     })
     attempt.on('packetreceive', (packet) => {
-      if (client === attempt && hasNumber(packet)) return
+      if (client === attempt && hasPacketIdentifier(packet)) return
       // The library would answer it, which throws where it has no number, or where the connection has been given up.
       Object.assign(packet, { cmd: 'ignored' })
       attempt.emit('error', new Error('it sends packets that are not well-formed'))
@@ -98,7 +98,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     attempt.handleMessage = (_packet, done) => pace(() => done())
     // A broker of MQTT 5 may say why it is about to hang up.
     attempt.on('disconnect', ({ reasonCode, properties }) => {
-      reason ??= new Error(farewell(reasonCode, properties?.reasonString))
+      reason ??= new Error(disconnectReason(reasonCode, properties?.reasonString))
     })
     attempt.on('error', (error) => {
       reason ??= error
@@ -117,13 +117,13 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
       ended(wasConnected, text)
       return
     }
-    const lesser = wasConnected ? undefined : lesserWill(will, reason)
+    const lesser = wasConnected ? undefined : downgradedWill(will, reason)
     if (lesser !== undefined) {
       will = lesser
       connect()
       return
     }
-    const other = wasConnected ? undefined : versionAfter(protocolVersion, reason)
+    const other = wasConnected ? undefined : fallbackVersion(protocolVersion, reason)
     // Perhaps a newer broker, or one that takes more, is in the place of the one that was lost.
     if (wasConnected) will = settings.will
     protocolVersion = other ?? (wasConnected ? preferredVersion : protocolVersion)
@@ -143,7 +143,7 @@ export function createBrokerConnection(settings: BrokerConnectionSettings): Brok
     const last = client
     client = undefined
     connected = false
-    if (last !== undefined) hangUp(last)
+    if (last !== undefined) dropConnection(last)
   }
 
   function dropAll(): void {

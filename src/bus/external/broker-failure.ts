@@ -1,7 +1,7 @@
 import { ReasonCodes } from 'mqtt'
-import { clockInDoubt } from '../../base/network/certificate-time.ts'
-import { tlsWords } from '../../base/network/tls-words.ts'
-import { unreachable } from '../../base/network/unreachable.ts'
+import { certificateClockHint } from '../../base/network/certificate-clock-hint.ts'
+import { tlsErrorMessage } from '../../base/network/tls-error-message.ts'
+import { unreachableReason } from '../../base/network/unreachable-reason.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 
 const refusedLogin = /^Connection refused: (Not authorized|Bad username or password)$/
@@ -45,7 +45,7 @@ export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailu
   if (silence !== undefined) return `${message}: ${silence}`
   if (!wasConnected && (error === undefined || code === 'ECONNRESET')) return `${message}: ${otherDoor}`
   if (unknownRefusal.test(message)) return `${message}: ${tooLarge}`
-  const words = unreachable(code)
+  const words = unreachableReason(code)
   if (words !== undefined) return `${message}: ${words}`
   if (code === wrongName)
     return `${message.trimEnd().replace(/:$/, '')}: HOST_MQTT_URL must name the broker as its certificate does`
@@ -53,12 +53,12 @@ export function brokerFailure(error: unknown, { now, wasConnected }: BrokerFailu
     return `${message}: it does not take the user name and password that HOST_MQTT_URL has, or this client`
   if (untrusted.test(code ?? ''))
     return `${message.replace(advice, '')}: NODE_EXTRA_CA_CERTS names a file with the certificate of an authority of your own`
-  const doubt = clockInDoubt(message, now)
-  return doubt === undefined ? (tlsWords(message, 'the broker') ?? message) : `${message}; ${doubt}`
+  const doubt = certificateClockHint(message, now)
+  return doubt === undefined ? (tlsErrorMessage(message, 'the broker') ?? message) : `${message}; ${doubt}`
 }
 
 /** What a broker says when it ends a connection (MQTT 5, section 3.14): by its reason code, and perhaps in its own words. */
-export function farewell(code: number | undefined, words: string | undefined): string {
+export function disconnectReason(code: number | undefined, words: string | undefined): string {
   const known: Readonly<Record<number, string>> = ReasonCodes
   const sentence = `it has hung up: ${known[code ?? 0] || 'the connection was closed'}`
   return words === undefined ? sentence : `${sentence} (${words})`

@@ -4,7 +4,7 @@ import { type Clock, withDeadline } from '../../base/time/clock.ts'
 import { waitAtMost } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { Problem } from '../../base/problem.ts'
-import { commonVersion, type ProtocolVersion, roundTrip, senderFor, takenBy } from './broker-client.ts'
+import { commonVersion, type ProtocolVersion, roundTrip, senderFor, downgradeFor } from './broker-client.ts'
 import { type BrokerConnection, createBrokerConnection } from './broker-connection.ts'
 import { createQuarantine } from './quarantine.ts'
 import { parseBrokerUrl } from '../../schema/names/broker-url.ts'
@@ -16,7 +16,7 @@ import { createOutgoingQueue, type OutgoingMessage } from './outgoing-queue.ts'
 import { closedProblem, filterProblem, topicProblem } from '../problems.ts'
 import { isFilter, isTopic } from '../../base/topic-filter.ts'
 import { createTopics } from '../../schema/names/topics.ts'
-import { createReadingPace } from './reading-pace.ts'
+import { createReadPacer } from './read-pacer.ts'
 import { createWarner } from '../../base/log/warning.ts'
 
 /** Milliseconds that the start waits for the broker; after that the host runs without, and goes on trying. */
@@ -108,7 +108,7 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       if (topic === statusTopic && !packet.retain) status.heard(packet)
       subscriptions.deliver(topic, payload, packet)
     },
-    pace: createReadingPace(clock, inbox.congested),
+    pace: createReadPacer(clock, inbox.congested),
   })
   /** Whether the host may say something in its own name. */
   const maySpeak = (): boolean => session?.permit(undefined, statusTopic)() ?? true
@@ -139,16 +139,16 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     fault = undefined
     const { subscriptionIdentifiersAvailable: tells = true } = packet.properties ?? {}
     const subscribed = subscriptions.open(client, tells ? protocolVersion : commonVersion)
-    const asTaken = takenBy(packet)
-    if (!asTaken({ qos: 0, retain: true }).retain)
+    const downgrade = downgradeFor(packet)
+    if (!downgrade({ qos: 0, retain: true }).retain)
       warn('The MQTT broker retains nothing: who comes later hears only of changes', { url: address })
     // MQTT 3.1.1 has no place for a signature; hosts of a fleet find each other otherwise.
-    const sayOnline = (): void => status.opened(asTaken, protocolVersion === 5 && session === undefined)
+    const sayOnline = (): void => status.opened(downgrade, protocolVersion === 5 && session === undefined)
     function ask(done: () => void): void {
       const answered = (): void => (connection.client === client ? done() : undefined)
       void roundTrip(client, flushTopic).then(answered, () => undefined)
     }
-    const { send, window, packetLimit } = senderFor(client, packet, asTaken)
+    const { send, window, packetLimit } = senderFor(client, packet, downgrade)
     const openQueue = (): void => queue.open(send, ask, window, packetLimit)
     if (quarantine.isIdle) {
       sayOnline()

@@ -3,12 +3,12 @@ import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { Warner } from '../../base/log/warning.ts'
 import type { BusMessage } from '../bus.ts'
-import type { Taking } from './broker-client.ts'
+import type { MessageDowngrade } from './broker-client.ts'
 
 /** Where a host says at a broker elsewhere that it is there, and hears of others that say so in the same place. */
 export interface HostStatus {
   /** Says so over a new connection. `isSigned`: whether it can say which run of a host it is. */
-  opened(asTaken: Taking, isSigned: boolean): void
+  opened(downgrade: MessageDowngrade, isSigned: boolean): void
   /** Takes in what somebody says there now. */
   heard(packet: IPublishPacket): void
   /** The same, as the subscription of the host has it. */
@@ -50,7 +50,7 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
   const { topic, ownId, root, address, clock, logger, warn, maySpeak, client, isSuspected, enqueue } =
     settings
   let isSigned = false
-  let retained: ReturnType<Taking> = { qos: 1, retain: true }
+  let retained: ReturnType<MessageDowngrade> = { qos: 1, retain: true }
   /** Signatures of others. */
   const met = new Set<string>()
   /** Until the own status has come back. */
@@ -87,9 +87,9 @@ export function createHostStatus(settings: HostStatusSettings): HostStatus {
   }
 
   return {
-    opened(asTaken, signed) {
+    opened(downgrade, signed) {
       isSigned = signed
-      retained = asTaken({ qos: 1, retain: true })
+      retained = downgrade({ qos: 1, retain: true })
       if (maySpeak()) awaitEcho()
       sayOnline()
     },

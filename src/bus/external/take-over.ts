@@ -3,10 +3,10 @@ import { messageOf } from '../../base/problem.ts'
 import type { MqttClient } from 'mqtt'
 import {
   createBrokerClient,
-  hangUp,
+  dropConnection,
   preferredVersion,
   type ProtocolVersion,
-  versionAfter,
+  fallbackVersion,
 } from './broker-client.ts'
 
 /** Milliseconds that the broker has for one take-over. */
@@ -34,8 +34,8 @@ export async function takeOverClient(url: string, clientId: string, clock: Clock
     try {
       await attempt(preferredVersion)
     } catch (error) {
-      if (present !== undefined) hangUp(present)
-      const other = versionAfter(preferredVersion, error)
+      if (present !== undefined) dropConnection(present)
+      const other = fallbackVersion(preferredVersion, error)
       // The end of an attempt whose time is over says nothing of the version, and nobody would end another one.
       if (other === undefined || isOver) throw error
       await attempt(other)
@@ -48,6 +48,6 @@ export async function takeOverClient(url: string, clientId: string, clock: Clock
     throw new Error(`The MQTT broker did not take a client id over: ${messageOf(error)}`, { cause: error })
   } finally {
     isOver = true
-    if (present !== undefined) hangUp(present)
+    if (present !== undefined) dropConnection(present)
   }
 }

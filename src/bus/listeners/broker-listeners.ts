@@ -5,14 +5,14 @@ import { createServer as createSecureServer } from 'node:tls'
 import { type ClientAddresses, peerOf } from '../../base/network/client-address.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
 import { urlHostOf } from '../../base/network/loopback.ts'
-import { shortageOfFiles } from '../../base/network/open-files.ts'
+import { fileDescriptorShortage } from '../../base/network/file-descriptor-shortage.ts'
 import type { GuessLimit } from '../../base/network/guess-limit.ts'
 import type { LogFields, Logger } from '../../base/log/log.ts'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { packetBytesLimit, subscriptionsPerClientLimit, tcpKeepalive } from '../broker-limits.ts'
 import { limitPackets } from './packet-limit.ts'
-import { createReadTurns } from './read-turns.ts'
+import { createReadScheduler } from './read-scheduler.ts'
 import { isFromPage } from './is-from-page.ts'
 import { createWebSocketUpgrade } from './websocket-upgrade.ts'
 import { coalesceWrites } from './write-coalescing.ts'
@@ -36,21 +36,21 @@ export interface BrokerListenersSettings {
   /** A connection for the broker, with the client's address. */
   take: (connection: Duplex, address: string, request?: IncomingMessage) => void
   /** How much a message on this topic is: in deliveries. */
-  effort: (topic: string, qos: number) => number
+  cost: (topic: string, qos: number) => number
   logger: Logger
   warn: (message: string, fields?: LogFields) => void
 }
 
 /** How clients come in: over TCP, encrypted or not, and over WebSocket; with the limits that the broker does not have. */
 export function createBrokerListeners(settings: BrokerListenersSettings) {
-  const { bind, port, tls, guesses, addresses, limits, take, effort, logger, warn } = settings
+  const { bind, port, tls, guesses, addresses, limits, take, cost, logger, warn } = settings
   const connections = createConnections(limits, makeRoom)
   /** Those whose client has not been admitted yet, in the order in which they came, and how each gives its place up. */
   const pending = new Map<Duplex, () => void>()
   /** Those that have not agreed on their encryption yet, by the other side. */
   const handshakes = new Map<string, Duplex>()
   const webSockets = createWebSocketUpgrade(packetBytesLimit, accept)
-  const readTurns = createReadTurns()
+  const readScheduler = createReadScheduler()
   let tcpServer: Server | undefined
   let unfollow: (() => void) | undefined
   let shut = false
@@ -64,7 +64,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   function accept(connection: Duplex, request?: IncomingMessage): void {
     wait(connection, request?.socket ?? connection)
     const address = request === undefined ? addresses.ofConnection(connection) : addresses.ofRequest(request)
-    limitPackets(connection, packetLimits, readTurns, effort, () =>
+    limitPackets(connection, packetLimits, readScheduler, cost, () =>
       warn('An MQTT client was cut off: its packet is too large, or has too many filters', {
         ...packetLimits,
         address,
@@ -75,7 +75,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
   }
 
   function isCutOff(socket: Duplex): boolean {
-    return !addresses.isProxy(socket) && guesses.wait(addresses.ofConnection(socket)) > 0
+    return !addresses.isProxy(socket) && guesses.cutOffLeft(addresses.ofConnection(socket)) > 0
   }
 
   /** Many that connect and say nothing keep no client out: the one that has done so for the longest time goes. */
@@ -144,7 +144,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
       const server = createTcpServer()
       tcpServer = server
       server.on('connection', (socket: Socket) => {
-        const shortage = shortageOfFiles(socket)
+        const shortage = fileDescriptorShortage(socket)
         if (shortage !== undefined) warn(shortage)
       })
       await new Promise<void>((resolve, reject) => {
@@ -166,7 +166,7 @@ export function createBrokerListeners(settings: BrokerListenersSettings) {
     },
     handleUpgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
       const limit = isFromPage(request) ? guesses.pages : guesses
-      if (limit.wait(addresses.ofRequest(request)) > 0) {
+      if (limit.cutOffLeft(addresses.ofRequest(request)) > 0) {
         throw new Problem('too_many_requests', 'Too many wrong tokens have come from this address.')
       }
       // Last, as it makes room: nobody has to go for one who may not come in.

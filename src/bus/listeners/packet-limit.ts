@@ -1,11 +1,11 @@
 import type { Duplex } from 'node:stream'
 import { readAvailable } from '../../base/network/read-available.ts'
 import { createFilterCount, subscribe } from './filter-count.ts'
-import { deliveriesAsPacket, deliveriesAtOnce, packetsAtOnce, type ReadTurns } from './read-turns.ts'
+import { deliveriesAsPacket, deliveriesAtOnce, packetsAtOnce, type ReadScheduler } from './read-scheduler.ts'
 
 /**
  * Bytes of SUBSCRIBE packets behind which nothing is read together with them: fewer have less than 500 filters, which the broker looks at
- * while it reads. Of more some have to wait ("subscription-turns.ts"), and what comes behind them has to wait for them.
+ * while it reads. Of more some have to wait ("subscription-scheduler.ts"), and what comes behind them has to wait for them.
  */
 const subscribeBytesAtOnce = 2_000
 
@@ -83,13 +83,13 @@ export function createPacketScanner(
  * Ends a connection on which a packet of more than so many bytes is announced, or has more than so many filters. What comes right behind the first packet,
  * CONNECT, is not read together with it: the broker would keep 42 packets and cut off whoever sends more at once, and it
  * takes some of them before it has let the client in. Nor is what comes behind many filters, many packets, or messages for many: they are
- * read in turns. `effort`: how much a message on this topic is, in deliveries.
+ * read in turns. `cost`: how much a message on this topic is, in deliveries.
  */
 export function limitPackets(
   connection: Duplex,
   limits: PacketLimits,
-  turns: ReadTurns,
-  effort: (topic: string, qos: number) => number,
+  turns: ReadScheduler,
+  cost: (topic: string, qos: number) => number,
   onExceeded: () => void,
 ): void {
   let isConnecting = true
@@ -124,7 +124,7 @@ export function limitPackets(
     if (first >> 4 !== publish || length < topicLengthBytes || topic > chunk.length) return
     const topicEnd = Math.min(topic + chunk.readUInt16BE(position), position + length)
     if (topicEnd <= chunk.length)
-      deliveries += effort(chunk.toString('utf8', topic, topicEnd), (first >> 1) & 3)
+      deliveries += cost(chunk.toString('utf8', topic, topicEnd), (first >> 1) & 3)
   }
 
   function goOn(): void {

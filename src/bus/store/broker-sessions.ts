@@ -129,7 +129,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       // Nobody gets these, and they may hold secrets.
       return isRequest(root, topic) ? [] : filters.waitingFor(topic)
     },
-    effort: filters.effort,
+    cost: filters.cost,
     clientsWith: (filter: string): string[] =>
       [...sessions.values()]
         .filter(({ subscriptions }) => subscriptions.has(filter))

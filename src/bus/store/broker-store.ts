@@ -149,7 +149,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       clean === true ? undefined : sessions.sendingRetained(id, packet),
     keepSubscription: sessions.subscribe,
     /** How much it is to keep a message on this topic for sessions; in those. */
-    effort: sessions.effort,
+    cost: sessions.cost,
     /** What waits for the client and was never sent; it does not wait any more. */
     takeUnsent: ({ id }: ClientKey) => sessions.takeUnsent(id),
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { ClassicLevel } from 'classic-level'
 import type { Clock } from '../../base/time/clock.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
-import { putAside } from '../../base/files/put-aside.ts'
+import { quarantine } from '../../base/files/quarantine.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { makePrivateDirectory, takeRightsOfOthers } from '../../base/files/private-files.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
@@ -182,7 +182,7 @@ export function createRecordFolder(settings: {
   }
 
   async function leave({ message }: Damage): Promise<void> {
-    const kept = await putAside(path, clock.now(), { files, logger })
+    const kept = await quarantine(path, clock.now(), { files, logger })
     logger.error('What the broker had kept is damaged; it was put aside, and what is known is kept anew', {
       kept,
       error: message,

@@ -4,9 +4,9 @@ import { createTopicMatcher } from '../topic-matcher.ts'
 /** From how many filters on a matcher takes less time than one after the other. */
 const manyFilters = 8
 /** Filters and levels that are looked at, about, before others have their turn: some milliseconds. */
-const effortPerTurn = 2_000
+const costPerTurn = 2_000
 /** Of a filter that becomes part of a matcher. */
-const effortOfFilter = 4
+const costOfFilter = 4
 
 /**
  * The topics that one of the filters matches, each once. Undefined stands between them where much has been looked at: who can
@@ -18,12 +18,12 @@ export function* searchTopics(
 ): Generator<string | undefined> {
   const wildcards = filters.filter(hasWildcard)
   const matcher = wildcards.length < manyFilters ? undefined : createTopicMatcher<string>()
-  let effort = 0
+  let cost = 0
 
   function isTurnOver(more: number): boolean {
-    effort += more
-    if (effort < effortPerTurn) return false
-    effort = 0
+    cost += more
+    if (cost < costPerTurn) return false
+    cost = 0
     return true
   }
 
@@ -31,15 +31,15 @@ export function* searchTopics(
     matcher === undefined
       ? wildcards.some((filter) => filterMatches(filter, topic))
       : matcher.match(topic).some((filter) => !hidesDollar(filter, topic))
-  const effortOf = (topic: string): number => 1 + (matcher?.effort(topic) ?? wildcards.length)
+  const costOf = (topic: string): number => 1 + (matcher?.cost(topic) ?? wildcards.length)
 
   for (const filter of matcher === undefined ? [] : wildcards) {
     matcher?.add(filter, filter)
-    if (isTurnOver(effortOfFilter)) yield undefined
+    if (isTurnOver(costOfFilter)) yield undefined
   }
   for (const filter of new Set(filters)) {
     if (hasWildcard(filter) || !topics.has(filter)) continue
-    if (isTurnOver(effortOf(filter))) yield undefined
+    if (isTurnOver(costOf(filter))) yield undefined
     if (!isWild(filter)) yield filter
   }
   if (wildcards.length === 0) return
@@ -48,7 +48,7 @@ export function* searchTopics(
   for (const topic of topics.keys()) {
     if (left === 0) return
     left -= 1
-    if (isTurnOver(effortOf(topic))) yield undefined
+    if (isTurnOver(costOf(topic))) yield undefined
     if (isWild(topic)) yield topic
   }
 }

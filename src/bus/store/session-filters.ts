@@ -15,7 +15,7 @@ export interface SessionFilters {
   /** Of each client one that matches and has a QoS above 0, the highest. */
   waitingFor(topic: string): SessionSubscription[]
   /** How much it is to keep a message on this topic: in sessions, as many as it would wait for at least. */
-  effort(topic: string): number
+  cost(topic: string): number
 }
 
 export function createSessionFilters(): SessionFilters {
@@ -43,7 +43,7 @@ export function createSessionFilters(): SessionFilters {
       if (qos > 0) subscribers.add(topic, subscription)
     },
     remove,
-    effort: subscribers.effort,
+    cost: subscribers.cost,
     waitingFor(topic) {
       const best = new Map<string, SessionSubscription>()
       for (const one of subscribers.match(topic)) {

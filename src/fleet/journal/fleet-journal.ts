@@ -2,7 +2,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { messageOf } from '../../base/problem.ts'
 import { DamagedJournalError } from '../../journal/segments/damaged-journal.ts'
 import { type Journal, type JournalSettings, openJournal } from '../../journal/journal.ts'
-import { putJournalAside } from '../../journal/repair/repair.ts'
+import { quarantineJournal } from '../../journal/repair/repair.ts'
 import { noVault, type Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { StoreMissingError, StoreRefusedError } from '../store/store-errors.ts'
@@ -82,7 +82,7 @@ export async function openFleetJournal(settings: FleetJournalSettings): Promise<
         { cause: error },
       )
     }
-    const copies = await putJournalAside(directory, settings.clock.now(), settings)
+    const copies = await quarantineJournal(directory, settings.clock.now(), settings)
     const { path, line } = error
     const what = "This host's copy of the fleet's journal was damaged: it was put aside, and is fetched again"
     logger.warn(what, { path, line, copies })

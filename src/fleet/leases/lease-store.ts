@@ -15,7 +15,7 @@ import {
   storeGivenUp,
 } from '../store/store-errors.ts'
 import type { StreamReader } from '../store/stream-reader.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import { type BucketEntry, type LeaseBucket, openLeaseBucket } from './lease-bucket.ts'
 import { readLease, readSession } from './record-text.ts'
 import type { LeaseRecord, SessionRecord } from './records.ts'
@@ -124,7 +124,7 @@ export function createLeaseStore(settings: LeaseStoreSettings): LeaseStore {
 
   /** Connects, and resolves when everything that is in the buckets was handed out. */
   async function dial(): Promise<void> {
-    const connection = await unlessAborted(
+    const connection = await abortable(
       closing.signal,
       connectStore(address, { reconnects: false, timeout: connectTimeout }),
       storeGivenUp,

@@ -3,7 +3,7 @@ import { pause } from '../../base/time/wait.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { ExternalBus } from '../../bus/external/external-bus.ts'
 import { coordinatorLease } from '../../fleet/leases/records.ts'
-import { isPassing } from '../../journal/fold/stale-decision.ts'
+import { isTransient } from '../../journal/fold/stale-decision.ts'
 import type { Lifecycle } from '../../lifecycle/lifecycle.ts'
 import { createLifecyclePublisher, type LifecyclePublisher } from '../../mqtt-api/lifecycle-publisher.ts'
 import type { KeyValueStores } from '../../schema/files/key-value-stores.ts'
@@ -49,7 +49,7 @@ export function createCoordinator(parts: {
         return typeof known === 'number' ? known : undefined
       } catch (error) {
         if (!isTold) failed(error)
-        if (!isPassing(error)) return undefined
+        if (!isTransient(error)) return undefined
         await pause(clock, retryPause, over)
       }
     }

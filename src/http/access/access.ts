@@ -25,7 +25,7 @@ export interface Access {
    * The headers of a request without what would give power over this host to whoever gets them: its token, its logins.
    * Names in lower case, each once.
    */
-  harmlessHeaders(request: IncomingMessage): [name: string, value: string][]
+  headersWithoutCredentials(request: IncomingMessage): [name: string, value: string][]
   /** Whether a token is needed. */
   readonly isLocked: boolean
   /** Whether `checkCaller` would let this one read. Throws `too_many_requests`. */
@@ -112,11 +112,11 @@ export function createAccess(settings: AccessSettings): Access {
     const address = addresses.ofRequest(request)
     const { host = '' } = request.headers
     const limit = mayBeOfAnyPage(host) && !isPublic(host) ? guesses.pages : guesses
-    const wait = limit.wait(address)
+    const wait = limit.cutOffLeft(address)
     if (wait > 0) throw tooMany(wait)
     if (isToken?.(given) === true) return true
     refusals[via] += 1
-    limit.wrong(address)
+    limit.recordWrong(address)
     return false
   }
 
@@ -182,7 +182,7 @@ export function createAccess(settings: AccessSettings): Access {
         throw new Problem('unauthorized', `This address needs the token of the host; ${reason}.`)
       }
     },
-    harmlessHeaders: ({ headers }) =>
+    headersWithoutCredentials: ({ headers }) =>
       Object.entries(headers).flatMap(([name, value]): [string, string][] => {
         if (value === undefined) return []
         const text = Array.isArray(value) ? value.join(', ') : value

@@ -10,7 +10,7 @@ export function jsonList(name: string, items: Iterable<string | Buffer>): Buffer
   let text = `{${JSON.stringify(name)}:[`
   let separator = ''
 
-  function putAside(): void {
+  function flushText(): void {
     pieces.push(Buffer.from(text))
     text = ''
   }
@@ -19,10 +19,10 @@ export function jsonList(name: string, items: Iterable<string | Buffer>): Buffer
     text += separator
     separator = ','
     if (typeof item === 'string') text += item
-    if (typeof item !== 'string' || text.length >= pieceLength) putAside()
+    if (typeof item !== 'string' || text.length >= pieceLength) flushText()
     if (typeof item !== 'string') pieces.push(item)
   }
   text += ']}'
-  putAside()
+  flushText()
   return Buffer.concat(pieces)
 }

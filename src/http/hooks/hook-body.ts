@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { type Clock, scheduleDeadline } from '../../base/time/clock.ts'
 import { Problem } from '../../base/problem.ts'
 import { hookBodyLimit } from '../../schema/outside/hook-limits.ts'
-import { type HookPlaces, tooMany } from './hook-places.ts'
+import { type HookAdmission, tooMany } from './hook-admission.ts'
 
 /** Milliseconds that a body may take to arrive, and what is beyond the small part of it once more. */
 const bodyTime = 10_000
 /** Bytes of bodies that are being read at one time, over all plugins. */
 const bytesAtOnce = 64 * 1024 * 1024
 /** Bytes of a body that are read of every request: most have less. What has more waits for one of few places. */
-export const smallBody = 64 * 1024
+export const smallBodyBytes = 64 * 1024
 
 export interface HookBody {
   bytes: Uint8Array<ArrayBuffer>
@@ -24,7 +24,7 @@ export interface HookBodies {
    */
   read(plugin: string, request: IncomingMessage, signal: AbortSignal): Promise<HookBody>
   /** Whoever has been sending a body the longest, to this plugin or to any, is refused; false: there is nobody. */
-  turnAway(plugin?: string): boolean
+  refuseSlowest(plugin?: string): boolean
 }
 
 interface Reading {
@@ -32,7 +32,7 @@ interface Reading {
   finish(problem?: Problem): void
 }
 
-export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLarge'>): HookBodies {
+export function createHookBodies(clock: Clock, admission: Pick<HookAdmission, 'takeLarge'>): HookBodies {
   let held = 0
   /** In the order in which they have begun. */
   const readings = new Set<Reading>()
@@ -80,8 +80,8 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
       const parts: Buffer[] = []
       let leave = (): void => undefined
       try {
-        if (!(await readOn(plugin, request, parts, smallBody))) {
-          leave = await places.takeLarge(plugin, signal)
+        if (!(await readOn(plugin, request, parts, smallBodyBytes))) {
+          leave = await admission.takeLarge(plugin, signal)
           await readOn(plugin, request, parts, hookBodyLimit)
         }
         // Of its own: small ones share their memory with others, and what goes to a worker goes as a whole.
@@ -93,7 +93,7 @@ export function createHookBodies(clock: Clock, places: Pick<HookPlaces, 'takeLar
         held -= sizeOf(parts)
       }
     },
-    turnAway(plugin) {
+    refuseSlowest(plugin) {
       for (const reading of readings)
         if (plugin === undefined || reading.plugin === plugin) {
           reading.finish(tooMany())

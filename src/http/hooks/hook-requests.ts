@@ -11,7 +11,7 @@ import type { Access } from '../access/access.ts'
 import type { StartGate } from '../requests/start-gate.ts'
 import { hookTargetOf } from './hook-address.ts'
 import { createHookBodies } from './hook-body.ts'
-import { createHookPlaces } from './hook-places.ts'
+import { createHookAdmission } from './hook-admission.ts'
 import { createTurnLimiter } from '../../base/turn-limiter.ts'
 
 /** Milliseconds that the other side may take to read an answer: 5 MiB over a poor line. */
@@ -36,7 +36,7 @@ const sandboxed = {
 
 export interface HookRequestSettings {
   lifecycle: Pick<LifecycleFacade, 'findHook'>
-  access: Pick<Access, 'checkToken' | 'harmlessHeaders'>
+  access: Pick<Access, 'checkToken' | 'headersWithoutCredentials'>
   addresses: ClientAddresses
   clock: Clock
   gate: StartGate
@@ -47,8 +47,8 @@ export interface HookRequestSettings {
 /** Answers requests from outside by the handlers of plugins (contract, section 3: `/hooks/…`). */
 export function createHookRequests(settings: HookRequestSettings): Middleware {
   const { lifecycle, access, addresses, clock, gate, warn } = settings
-  const places = createHookPlaces(clock)
-  const bodies = createHookBodies(clock, places)
+  const admission = createHookAdmission(clock)
+  const bodies = createHookBodies(clock, admission)
   const passTurn = createTurnLimiter(answersInTurn)
 
   /** Throws `not_found`: nobody learns whether there is such a plugin, or how much of an address was right. */
@@ -71,11 +71,11 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
   /** Lets a request in and reads its body; `leaves` gets how to give back what it has. */
   async function admit(context: Context, plugin: string, gone: AbortSignal, leaves: (() => void)[]) {
     try {
-      leaves.push(places.enter(plugin, bodies.turnAway))
+      leaves.push(admission.enter(plugin, bodies.refuseSlowest))
       // Before it has a place to be handled: a body that comes slowly holds nobody up.
       const { bytes, leave } = await bodies.read(plugin, context.req, gone)
       leaves.push(leave)
-      leaves.push(await places.take(plugin, gone))
+      leaves.push(await admission.take(plugin, gone))
       return bytes
     } catch (error) {
       // Only whoever is refused hears of it otherwise, and that is a stranger.
@@ -98,7 +98,7 @@ export function createHookRequests(settings: HookRequestSettings): Middleware {
       {
         method: context.method,
         query: context.querystring,
-        headers: access.harmlessHeaders(req),
+        headers: access.headersWithoutCredentials(req),
         body,
         remote: addresses.ofRequest(req),
       },

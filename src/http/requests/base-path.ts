@@ -1,12 +1,12 @@
 /**
- * How the target of a request is called inside the host, which a proxy may show below a path beside others under one name
- * (`/lupine` of `https://home.example/lupine`): also where nobody took the path off, as for a page that was called at the host's
- * own address.
+ * Takes the base path off the target of a request: a proxy may show the host below a path (`/lupine` of
+ * `https://home.example/lupine`), and not every request has lost it on the way, as that of a page that was called at the host's own
+ * address.
  *
  * `basePath`: without a slash at its end; empty: the host has a name of its own. `own`: paths that the host itself answers. A
  * base that begins as one of them does is the proxy's to take off.
  */
-export function createInsideTarget(basePath: string, own: readonly string[]): (target: string) => string {
+export function createBasePathStripper(basePath: string, own: readonly string[]): (target: string) => string {
   const isOwn = own.some((one) => firstPart(one) === firstPart(basePath))
   return (target) => {
     if (basePath === '' || isOwn || !target.startsWith(basePath)) return target

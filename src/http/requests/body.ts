@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { PassThrough, type Readable } from 'node:stream'
 import type { Context } from 'koa'
 import type { Clock } from '../../base/time/clock.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { parseJsonText, requireNoneTwice } from '../../schema/parsing/json-text.ts'
+import { parseJsonText, requireUnique } from '../../schema/parsing/json-text.ts'
 
 /** Largest request body in bytes, also of one that is sent in chunks or compressed (contract, section 3). */
 const bodyLimit = 1024 * 1024
@@ -47,7 +47,7 @@ export async function readJsonBody(context: Context): Promise<unknown> {
       'The body must be UTF-8 JSON; send it with Content-Type: application/json.',
     )
   }
-  const readBytes = await writing(bodyReader)
+  const readBytes = await asStorageProblem(bodyReader)
   try {
     await readBytes(context, async () => undefined)
   } catch (error) {
@@ -75,7 +75,7 @@ function readingProblem(error: unknown): Problem {
 function parseBody(bytes: Buffer): unknown {
   const parsed = parseJsonText(bytes)
   if (!parsed.ok) throw new Problem('body_invalid', `The body ${parsed.message}.`)
-  requireNoneTwice(parsed.repeated, 'body')
+  requireUnique(parsed.repeated, 'body')
   return parsed.value
 }
 

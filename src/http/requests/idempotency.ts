@@ -1,7 +1,12 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
 import { Problem, receivedProblem, sentProblem } from '../../base/problem.ts'
-import { type Asking, type KnownRequest, knownElsewhere, type SharedRequests } from './shared-requests.ts'
+import {
+  type RequestClaim,
+  type KnownRequest,
+  askOtherHosts,
+  type SharedRequests,
+} from './shared-requests.ts'
 
 /** How many answers are remembered; the least recently used go first. */
 const rememberedAnswers = 1_000
@@ -43,7 +48,7 @@ interface Started<T> {
   settle(answer: Promise<T>): void
 }
 
-interface Remembered<T> extends Asking {
+interface Remembered<T> extends RequestClaim {
   fingerprint: string
   /** Characters of the request's body. */
   length: number
@@ -80,10 +85,10 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
   function remember(key: string, request: Pick<Remembered<T>, 'fingerprint' | 'length'>): Started<T> {
     const { fingerprint, length } = request
     const expires = clock.monotonic() + rememberedTime
-    const asking = { isAsking: shared !== undefined, yieldedTo: new Set<string>() }
+    const claim = { isUndecided: shared !== undefined, yieldedTo: new Set<string>() }
     let settle = (_answer: Promise<T>): void => undefined
     const answer = new Promise<T>((resolve) => (settle = resolve))
-    const entry: Remembered<T> = { fingerprint, length, answer, settled: false, expires, ...asking }
+    const entry: Remembered<T> = { fingerprint, length, answer, settled: false, expires, ...claim }
     answers.set(key, entry)
     total += length
     answer.then(
@@ -108,7 +113,7 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
   ): Promise<KnownRequest> {
     const entry = answers.get(key)
     if (entry === undefined) return { known: 'no' }
-    if (entry.isAsking && shared !== undefined && from < shared.requests.host) {
+    if (entry.isUndecided && shared !== undefined && from < shared.requests.host) {
       entry.yieldedTo.add(from)
       return { known: 'no' }
     }
@@ -126,8 +131,8 @@ export function createIdempotency<T>(clock: Clock, shared?: SharedIdempotency<T>
   async function actOnce(key: string, entry: Remembered<T>, act: () => Promise<T>): Promise<T> {
     if (shared === undefined) return act()
     const { fingerprint } = entry
-    const found = await knownElsewhere(shared.requests, { key, fingerprint }, entry)
-    entry.isAsking = false
+    const found = await askOtherHosts(shared.requests, { key, fingerprint }, entry)
+    entry.isUndecided = false
     if (found.known === 'answered') return found.answer as T
     if (found.known === 'refused') throw receivedProblem(found.problem)
     if (found.known !== 'other') return act()

@@ -31,22 +31,22 @@ export interface SharedRequests {
   serve(answer: (from: string, request: RepeatedRequest, waits: boolean) => Promise<KnownRequest>): void
 }
 
-/** Where a request of this host stands with the others. */
-export interface Asking {
+/** The claim of this host to be the one that acts on a request. */
+export interface RequestClaim {
   /** It is not decided yet who acts. */
-  isAsking: boolean
+  isUndecided: boolean
   /** Hosts that go first. */
   readonly yieldedTo: Set<string>
 }
 
 /**
- * What the others know of a request; `no`: this host is to act, which `asking` says from now on. Never `underWay`: that is
+ * What the others know of a request; `no`: this host is to act, which `claim` says from now on. Never `underWay`: that is
  * waited for. Never rejects; a host that does not answer knows nothing, for what it has written down is in the journal.
  */
-export async function knownElsewhere(
+export async function askOtherHosts(
   requests: SharedRequests,
   request: RepeatedRequest,
-  asking: Asking,
+  claim: RequestClaim,
 ): Promise<KnownRequest> {
   /** Hosts that went away while they were at work on it. */
   const lost = new Set<string>()
@@ -62,10 +62,10 @@ export async function knownElsewhere(
     const result = found.find((one) => isSettled(one.result))?.result
     if (result !== undefined) return result
     const busy = found.filter((one) => one.result.known === 'underWay').map(({ host }) => host)
-    const [first] = [...busy, ...[...asking.yieldedTo].filter((host) => !lost.has(host))]
-    asking.yieldedTo.clear()
+    const [first] = [...busy, ...[...claim.yieldedTo].filter((host) => !lost.has(host))]
+    claim.yieldedTo.clear()
     if (first === undefined) {
-      asking.isAsking = false
+      claim.isUndecided = false
       return no
     }
     try {

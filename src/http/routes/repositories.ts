@@ -1,5 +1,5 @@
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
-import { inTurns, type Steps } from '../../base/time/in-turns.ts'
+import { runCooperatively, type Steps } from '../../base/time/cooperative-steps.ts'
 import {
   CatalogAnswer,
   type CatalogEntry,
@@ -72,7 +72,7 @@ export function repositoryRoutes(lifecycle: LifecycleFacade): Route[] {
       problems: ['repository_unknown'],
       async handle({ query: { q, repository } }) {
         const plugins = await lifecycle.catalog({ text: q, repository })
-        return { body: { plugins }, json: jsonList('plugins', await inTurns(textsOf(plugins))) }
+        return { body: { plugins }, json: jsonList('plugins', await runCooperatively(textsOf(plugins))) }
       },
     }),
   ]

@@ -6,7 +6,7 @@ import { getOrInsert } from '../../base/get-or-insert.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { type ConnectionLimits, createConnections } from '../../base/network/connections.ts'
 import { clientNetwork, peerOf } from '../../base/network/client-address.ts'
-import { shortageOfFiles } from '../../base/network/open-files.ts'
+import { fileDescriptorShortage } from '../../base/network/file-descriptor-shortage.ts'
 import { messageOf, Problem, problemDocument, systemErrorCode } from '../../base/problem.ts'
 import { followIdentity, secureOptions, type TlsSource } from '../../base/keys/tls-identity.ts'
 import { problemType, refuseConnection } from '../answers/problem-answer.ts'
@@ -52,7 +52,7 @@ export interface ServerSettings {
   isCutOff?(socket: Socket): boolean
   /** Hears of each connection that was one too many, and why. */
   refused?(reason: string): void
-  /** Hears what `shortageOfFiles` tells. */
+  /** Hears what `fileDescriptorShortage` tells. */
   short?(shortage: string): void
   /** In place of the usual ones. */
   limits?: ConnectionLimits
@@ -115,7 +115,7 @@ export function createHttpServer(settings: ServerSettings): Server {
       socket.destroy()
       return
     }
-    const shortage = shortageOfFiles(socket)
+    const shortage = fileDescriptorShortage(socket)
     if (shortage !== undefined) short?.(shortage)
     const peer = peerOf(socket)
     places.set(peer, taken.add(socket, socket))

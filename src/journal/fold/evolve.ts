@@ -3,7 +3,7 @@ import { host } from '../../../machines/host.ts'
 import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import type { Fact, JournalEvent, PluginFact } from '../../schema/journal/journal-event.ts'
 import type { PluginState } from '../../schema/plugin/plugin.ts'
-import { createStep } from './step.ts'
+import { createTransition } from './transition.ts'
 
 /** State of the host and of every plugin: the fold of the facts through the machines. */
 
@@ -17,8 +17,8 @@ export interface HostState {
   readonly plugins: ReadonlyMap<string, PluginSnapshot>
 }
 
-const stepPlugin = createStep(pluginLifecycle)
-const stepHost = createStep(host)
+const stepPlugin = createTransition(pluginLifecycle)
+const stepHost = createTransition(host)
 
 export function initialPlugin(id: string): PluginSnapshot {
   return initialTransition(pluginLifecycle, { id })[0]

@@ -11,7 +11,7 @@ export class StaleDecisionError extends Problem {
 }
 
 /** It says nothing about the plugin: what the hosts of a fleet share was away, or behind, and the same may be done again. */
-export function isPassing(refusal: unknown): boolean {
+export function isTransient(refusal: unknown): boolean {
   return (
     refusal instanceof StaleDecisionError ||
     (refusal instanceof Problem && refusal.code === 'fleet_unreachable')

@@ -6,7 +6,7 @@ import type { SecretTransform } from '../vault.ts'
 
 /**
  * Version of the fold: of the machines and of whatever else decides what state follows from given events. Who
- * changes that raises it (`test/journal/step.test.ts` notices), and states that are stored under another
+ * changes that raises it (`test/journal/transition.test.ts` notices), and states that are stored under another
  * version are not believed any more: they follow from the events anew.
  */
 export const foldVersion = 1

@@ -2,7 +2,7 @@ import { createReadStream, createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { type FileSystem, syncDirectory, writeFileAtomically } from '../../base/files/file-system.ts'
-import { damagedName, removeOldCopies } from '../../base/files/put-aside.ts'
+import { quarantinedName, removeOldCopies } from '../../base/files/quarantine.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
@@ -54,7 +54,7 @@ export async function repairJournal(
       }
       await removeCheckpoint(files, directory)
       const copies = ended
-        ? await putAside(files, directory, path, suffix)
+        ? await quarantine(files, directory, path, suffix)
         : [await cut(files, directory, error, `${path}${suffix}`)]
       // Without its number the snapshot counts as edited by hand: it says what the lost events had led to.
       if (!ended && settings !== undefined)
@@ -67,14 +67,19 @@ export async function repairJournal(
 }
 
 /** Puts all of a journal aside that is kept elsewhere, too, and can be read from there again. Answers where its files are now. */
-export async function putJournalAside(
+export async function quarantineJournal(
   directory: string,
   now: number,
   parts: { files: FileSystem; logger: Logger },
 ): Promise<string[]> {
   const { files } = parts
   await removeCheckpoint(files, directory)
-  const copies = await putAside(files, directory, join(directory, journalFileName), damagedName('', now))
+  const copies = await quarantine(
+    files,
+    directory,
+    join(directory, journalFileName),
+    quarantinedName('', now),
+  )
   await removeOldCopies(directory, String(now), isSegment, parts)
   return copies
 }
@@ -88,7 +93,8 @@ export async function beginAnew(files: FileSystem, directory: string, spare: Hos
 }
 
 /** Not as a host names what it puts aside by itself: this one is never removed. */
-const suffixAt = (now: number): string => damagedName('', new Date(now).toISOString().replaceAll(':', '-'))
+const suffixAt = (now: number): string =>
+  quarantinedName('', new Date(now).toISOString().replaceAll(':', '-'))
 
 function writeSnapshot(files: FileSystem, directory: string, snapshot: HostFile | undefined): Promise<void> {
   const content = `${JSON.stringify(snapshot, null, 2)}\n`
@@ -127,8 +133,8 @@ async function cut(
   return copy
 }
 
-/** The oldest first: what is there is always a row without a gap. */
-async function putAside(
+/** The segments up to the one at `path`, or all. The oldest first: what is left is always a row without a gap. */
+async function quarantine(
   files: FileSystem,
   directory: string,
   path: string,

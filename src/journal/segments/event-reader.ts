@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { movedDirectory } from '../../base/files/held-directory.ts'
+import { movedDirectoryError } from '../../base/files/held-directory.ts'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import { decodeBase, type Segment, segmentOf } from './segment.ts'
@@ -41,7 +41,7 @@ export function createEventReader(
       if (systemErrorCode(error) !== 'ENOENT') throw error
       const latest = segments.at(-1)
       if (latest !== undefined && !existsSync(latest.path))
-        throw movedDirectory(`${latest.path} is not there, either`)
+        throw movedDirectoryError(`${latest.path} is not there, either`)
       segments.splice(0, segments.indexOf(segment) + 1)
       return undefined
     }

@@ -5,12 +5,12 @@ import { dirname, join } from 'node:path'
 import {
   appendFlags,
   type FileSystem,
-  isNotThere,
+  isNotFound,
   syncAppended,
   syncDirectory,
   writeFileAtomically,
 } from '../../base/files/file-system.ts'
-import { movedDirectory } from '../../base/files/held-directory.ts'
+import { movedDirectoryError } from '../../base/files/held-directory.ts'
 import { privateFileMode } from '../../base/files/private-files.ts'
 import { openExisting } from './damaged-journal.ts'
 import { createNumberList, type NumberList } from './number-list.ts'
@@ -130,11 +130,11 @@ export function createJournalFile(settings: JournalFileSettings): JournalFile {
       own = { of: file, dev, ino }
     }
     const found = await files.stat(path).catch((error: unknown) => {
-      if (isNotThere(error)) return undefined
+      if (isNotFound(error)) return undefined
       throw error
     })
     if (found?.ino === own.ino && found.dev === own.dev) return
-    throw movedDirectory('under its name there is another file by now, or none')
+    throw movedDirectoryError('under its name there is another file by now, or none')
   }
 
   function syncSoon(file: FileHandle): void {

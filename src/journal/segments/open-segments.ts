@@ -4,7 +4,7 @@ import type { Logger } from '../../base/log/log.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
 import type { SegmentBase, StoredState } from '../../schema/journal/stored-state.ts'
 import { readCheckpoint } from './checkpoint-file.ts'
-import type { Checkpoints } from '../fold/checkpoints.ts'
+import type { MemoryCheckpoints } from '../fold/memory-checkpoints.ts'
 import { createJournalFile, type JournalFile, segmentFlags } from './journal-file.ts'
 import { OtherFoldError, type LineReceiver, readSegments } from './read-segments.ts'
 import { createRunningFold, type RunningFold } from '../fold/running-fold.ts'
@@ -44,7 +44,7 @@ export interface OpenSettings {
   /** As in `JournalFileSettings`. */
   isCopy: boolean
   /** Gets some of the folds on the way. */
-  checkpoints: Checkpoints
+  checkpoints: MemoryCheckpoints
   parse(line: Uint8Array): JournalEvent
 }
 

@@ -22,12 +22,12 @@ export type PluginPoints = Pick<
 
 /** Remembered refusals; the oldest is forgotten for a new one. A plugin may make controls of new names without end. */
 const refusedLimit = 1_000
-/** Milliseconds after which the log is told again that the same one sets the same. */
-export const tellingInterval = 10 * 60_000
-/** Who is told of by name meanwhile, of one target: some clients choose another id for each message. */
-export const tellersLimit = 10
-/** Targets of which it is remembered. */
-const tellingLimit = 1_000
+/** Milliseconds after which the plugin's log says once more that the same sender sets the same target. */
+export const senderLogInterval = 10 * 60_000
+/** Senders of one target that are named within that time: some clients choose another id for each message. */
+export const loggedSendersLimit = 10
+/** Targets whose senders are remembered. */
+const targetsLimit = 1_000
 
 export function createPluginPoints(
   context: LifecycleContext,
@@ -95,33 +95,33 @@ export function createPluginPoints(
       if (isRefusal && !refused.has(key)) {
         refused.add(key)
         evictOldest(refused, refusedLimit)
-        effects.say(id, 'warn', `${target} was not set: ${error.message}`)
+        effects.logFor(id, 'warn', `${target} was not set: ${error.message}`)
       }
       throw error
     }
   }
 
-  /** Of whom the log has been told, by target; `since` when, in milliseconds of the clock that does not jump. */
-  const tellings = new Map<string, { since: number; from: Set<string> }>()
+  /** Senders that the log has named, by target; `since`: milliseconds of the clock that does not jump. */
+  const loggedSenders = new Map<string, { since: number; from: Set<string> }>()
 
   /**
-   * Tells the plugin's log why something is about to move; of who sets it again and again once in a while, as nothing else
-   * would have room there. A text may be a code that opens a lock, so it is not told.
+   * Says in the plugin's log who sets something, so why it is about to move; a sender that goes on setting it is named once in a while,
+   * as nothing else would have room there. A text may be a code that opens a lock, so it is not told.
    */
-  function sayWhoSets(id: string, target: string, value: Json, from = 'by another host'): void {
+  function logSender(id: string, target: string, value: Json, from = 'by another host'): void {
     const key = `${id} ${target}`
     const now = clock.monotonic()
-    let telling = tellings.get(key)
-    if (telling === undefined || now - telling.since >= tellingInterval) {
-      telling = { since: now, from: new Set() }
-      tellings.delete(key)
-      tellings.set(key, telling)
-      evictOldest(tellings, tellingLimit)
+    let logged = loggedSenders.get(key)
+    if (logged === undefined || now - logged.since >= senderLogInterval) {
+      logged = { since: now, from: new Set() }
+      loggedSenders.delete(key)
+      loggedSenders.set(key, logged)
+      evictOldest(loggedSenders, targetsLimit)
     }
-    if (telling.from.has(from) || telling.from.size >= tellersLimit) return
-    telling.from.add(from)
+    if (logged.from.has(from) || logged.from.size >= loggedSendersLimit) return
+    logged.from.add(from)
     const told = typeof value === 'boolean' || typeof value === 'number' ? ` to ${value}` : ''
-    effects.say(id, 'debug', `${target} is set${told} ${from}`)
+    effects.logFor(id, 'debug', `${target} is set${told} ${from}`)
   }
 
   return {
@@ -144,7 +144,7 @@ export function createPluginPoints(
         const shown = exposureOf(id, control)
         return shown === undefined ? declared : checkExposedControl(shown, declared)
       })
-      sayWhoSets(id, `The control '${control}'`, typed, from)
+      logSender(id, `The control '${control}'`, typed, from)
       const after: Json | undefined = await effects.setControl(id, control, typed)
       return { id: control, value: after ?? null }
     },
@@ -162,7 +162,7 @@ export function createPluginPoints(
       const typed = checked(id, `The ${feature} of '${exposed}'`, () =>
         checkExposedValue(found.exposure, feature, value),
       )
-      sayWhoSets(id, `The ${feature} of '${exposed}'`, typed, from)
+      logSender(id, `The ${feature} of '${exposed}'`, typed, from)
       await effects.setExposed(id, exposed, feature, typed)
     },
   }

@@ -2,7 +2,7 @@ import { parsePublicKey } from '../../base/keys/minisign.ts'
 import { createKeyedMutex } from '../../base/mutex.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { memoize } from '../../base/memoize.ts'
-import { inTurns, type Steps } from '../../base/time/in-turns.ts'
+import { runCooperatively, type Steps } from '../../base/time/cooperative-steps.ts'
 import type { SnapshotWriter } from '../../journal/snapshot/snapshot-writer.ts'
 import type { Offer } from '../../repository/repository.ts'
 import { hostSupports, isNewer } from '../../repository/versions.ts'
@@ -87,7 +87,7 @@ export function createRepositories(
         }
         return found
       }
-      return inTurns(shown())
+      return runCooperatively(shown())
     },
     repositories: () => statuses(() => true),
     addRepository: ({ name, url, publicKey }, { by, requestKey }) =>

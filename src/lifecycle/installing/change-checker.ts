@@ -11,10 +11,10 @@ import { checkConfig } from '../manifests/config-rules.ts'
 import { normaliseFields } from '../manifests/fields.ts'
 import { installedVersion, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
-import { tellCircles } from './dependency-circle.ts'
+import { explainCycles } from './dependency-cycles.ts'
 import { installSource, originRepository } from '../sources/install-source.ts'
 import { storedByOther } from '../sources/last-installation.ts'
-import { leftFolder } from '../sources/left-folder.ts'
+import { findLeftoverFiles } from '../sources/leftover-files.ts'
 import type { InstallRequest } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
@@ -38,7 +38,7 @@ export function createChangeChecker(context: LifecycleContext, shown: ShownManif
   }
 
   async function previewFolder(request: InstallRequest, error: unknown): Promise<PluginPreview> {
-    const { manifest, integrity, repository } = await leftFolder(context, request, error)
+    const { manifest, integrity, repository } = await findLeftoverFiles(context, request, error)
     const { minHostVersion = null } = manifest
     return { manifest, integrity, repository: repository ?? '', minHostVersion }
   }
@@ -47,7 +47,7 @@ export function createChangeChecker(context: LifecycleContext, shown: ShownManif
   async function compare(id: string, next: PluginPreview, installed: boolean): Promise<ChangeCheck> {
     const { manifest, integrity, minHostVersion } = next
     const { unmet } = await checkDependencies(context, id, manifest)
-    const missing = unmet.length === 0 ? unmet : await tellCircles(context, id, manifest, unmet)
+    const missing = unmet.length === 0 ? unmet : await explainCycles(context, id, manifest, unmet)
     const present = snapshotOfPlugin(context, id).context
     const before = installed ? manifests.get(id) : undefined
     const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import { requireInstalled } from '../../journal/fold/decide.ts'
 import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
@@ -89,7 +89,7 @@ async function fetchUnlessEnded<T>(
   const { signal, finish } = loads.beginFetch(id)
   const givenUp = (): Problem => interrupted(id, done, String(signal.reason), loads.stopped)
   try {
-    return await unlessAborted(signal, fetch(signal), givenUp, undo)
+    return await abortable(signal, fetch(signal), givenUp, undo)
   } finally {
     finish()
   }

@@ -1,5 +1,5 @@
 import { messageOf, Problem } from '../../base/problem.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import type { InstalledFiles, StagedPlugin } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
@@ -10,10 +10,10 @@ import { allFiles, type Manifest } from '../../schema/manifest/manifest.ts'
 import { changedPermissions } from './changed-permissions.ts'
 import { installedVersion, type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
-import { tellCircles } from './dependency-circle.ts'
+import { explainCycles } from './dependency-cycles.ts'
 import { fetchInstallation, fetchUpdate } from './fetch-files.ts'
 import { storedByOther } from '../sources/last-installation.ts'
-import { type LeftFolder, leftFolder } from '../sources/left-folder.ts'
+import { type LeftoverFiles, findLeftoverFiles } from '../sources/leftover-files.ts'
 import type { CommandContext, InstallRequest, PurgeTarget, ReleasableTurn } from '../lifecycle.ts'
 import type { Loader } from '../loading/loader.ts'
 import { matchFilesToJournal, readAhead } from '../sources/match-files.ts'
@@ -47,12 +47,12 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
   async function requireDependencies(id: string, manifest: Manifest): Promise<void> {
     const { unmet } = await checkDependencies(context, id, manifest)
     if (unmet.length === 0) return
-    throw new Problem('dependency_unmet', unmetMessage(await tellCircles(context, id, manifest, unmet)))
+    throw new Problem('dependency_unmet', unmetMessage(await explainCycles(context, id, manifest, unmet)))
   }
 
   /** Nothing is fetched and nothing moves: the files are in place. */
   async function installFolder(
-    { manifest, ...release }: LeftFolder,
+    { manifest, ...release }: LeftoverFiles,
     id: string,
     by: Origin,
     requestKey: string | undefined,
@@ -133,7 +133,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
   }
 
   async function purgeFiles(id: string, purge: readonly PurgeTarget[]): Promise<void> {
-    if (purge.includes('kv')) await writing(() => stores.remove(id))
+    if (purge.includes('kv')) await asStorageProblem(() => stores.remove(id))
     if (purge.includes('files')) await directory.remove(identifierOf(id))
     if (purge.length > 0) await purges.end(id)
   }
@@ -153,7 +153,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
       })
       // Fetched and checked beforehand: an installation that cannot be done leaves nothing behind.
       const fetched = await fetchInstallation(context, request).catch(async (error: unknown) => {
-        await installFolder(await leftFolder(context, request, error), id, by, requestKey)
+        await installFolder(await findLeftoverFiles(context, request, error), id, by, requestKey)
       })
       if (fetched === undefined) return
       const { staged, heldBy } = fetched
@@ -211,7 +211,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
           await replaceUnreadable(id, staged, by)
           const { enabled, error } = snapshotOfPlugin(context, id).context
           // The disk may have refused what follows from an update before this one.
-          const isUntried = error === null || loader.isHeldUp(id)
+          const isUntried = error === null || loader.hasFailedTransiently(id)
           if (enabled && isUntried && snapshotOfPlugin(context, id).value !== 'running')
             await loadIfEnabled(id, 'update', by)
           return await endOfTrial(id)
@@ -220,7 +220,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         await requireDependencies(id, staged.manifest)
         await sharedFiles?.put(staged.contents.values())
         await unloadIfRunning(id, 'update', by)
-        context.unmatched.add(id)
+        context.unverifiedFiles.add(id)
         try {
           await staged.swapIn()
         } catch (error) {
@@ -237,7 +237,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
         const fact: PluginFact = { type: 'PluginUpdated', plugin: id, data }
         try {
           await journal.append([fact], by, requestKey)
-          context.unmatched.delete(id)
+          context.unverifiedFiles.delete(id)
         } catch (error) {
           // The journal says the old version, so the old version it is; later, if not now.
           await staged
@@ -264,7 +264,7 @@ export function createInstaller(context: LifecycleContext, loader: Loader, shown
     ...rollbacks,
 
     async uninstall(id, purge, { by, requestKey }) {
-      if (purge.length > 0) await writing(() => purges.begin(id))
+      if (purge.length > 0) await asStorageProblem(() => purges.begin(id))
       await unloadIfRunning(id, 'uninstall', by)
       const leaving = leavingSecrets(context, id)
       const facts = decide(snapshotOfPlugin(context, id), {

@@ -50,9 +50,9 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
     const command = { type: 'rollback', ...asked, ...leavingSecrets(context, id) } as const
     await journal.append(decide(snapshot, command), by, requestKey)
     const { integrity, version: back, kept } = snapshotOfPlugin(context, id).context
-    context.unmatched.add(id)
+    context.unverifiedFiles.add(id)
     await directory.restore(identifierOf(id), { version: back ?? '', integrity })
-    context.unmatched.delete(id)
+    context.unverifiedFiles.delete(id)
     await directory.prune(identifierOf(id), kept)
     await manifests.refresh(id)
   }
@@ -76,7 +76,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       const [before] = kept
       returning.delete(id)
       // The machine was short of something: nobody knows of the version yet, and the one before would fare no better.
-      if (loader.isHeldUp(id)) return false
+      if (loader.hasFailedTransiently(id)) return false
       // Without an error nobody has tried it yet: nothing is loaded in safe mode.
       const hasFailed = snapshot.value === 'failed' && error !== null
       if (trial === null || before === undefined || !hasFailed) return false
@@ -97,7 +97,7 @@ export function createRollbacks(context: LifecycleContext, loader: Loader): Roll
       returning.add(id)
       await rollBack(id, { reason, automatic: true }, 'supervisor')
       returning.delete(id)
-      effects.say(
+      effects.logFor(
         id,
         'warn',
         before.version === version

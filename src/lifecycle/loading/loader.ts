@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
-import { isPassing, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
+import { isTransient, StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { IsolateError } from '../../sandbox/isolate.ts'
@@ -14,7 +14,7 @@ import { checkConfig } from '../manifests/config-rules.ts'
 import { unusableDefaults } from '../manifests/fields.ts'
 import { type LifecycleContext, pluginError, snapshotOfPlugin } from '../context.ts'
 import type { CrashReport, DescribeCrash } from './crash-report.ts'
-import { apartMessage, dependenciesApart } from './dependencies-apart.ts'
+import { dependenciesElsewhereMessage, dependenciesElsewhere } from './dependencies-elsewhere.ts'
 import { checkDependencies, unmetMessage } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
@@ -44,10 +44,10 @@ export interface Loader {
   finishUnloading(id: string, by: Origin, next?: readonly PluginFact[]): Promise<void>
   /** Takes a state that nothing works on any more (a crash, a full disk) to one that commands start from. */
   settle(id: string): Promise<void>
-  /** Whether its last load failed for what has nothing to do with it: the machine was short of something, say. */
-  isHeldUp(id: string): boolean
-  /** The same of a load that could not even be written down. */
-  holdUp(id: string): void
+  /** Whether its last load failed for a reason outside of the plugin: the system was short of something, say. */
+  hasFailedTransiently(id: string): boolean
+  /** Remembers such a failure of a load that could not even be written down. */
+  noteTransientFailure(id: string): void
   /** Remembers why a plugin ended, for `settle` to write down. */
   recordCrash(id: string, error: PluginError): void
 }
@@ -55,7 +55,7 @@ export interface Loader {
 export function createLoader(context: LifecycleContext, describeCrash: DescribeCrash): Loader {
   const { journal, effects, loads, directory, manifests, logger } = context
   const crashes = new Map<string, CrashReport>()
-  const heldUp = new Set<string>()
+  const failedTransiently = new Set<string>()
   /** By a clock that does not jump, in ms. */
   const loadedAt = new Map<string, number>()
 
@@ -76,12 +76,13 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const mistakes = [...(manifest.warnings ?? []), ...unusableDefaults(manifest), ...misnamed]
     manifests.set(id, withWarnings(manifest, mistakes))
     const fields = manifests.fields(id)
-    for (const { path, message } of mistakes) effects.say(id, 'warn', `${manifestFile} ${path} ${message}`)
+    for (const { path, message } of mistakes) effects.logFor(id, 'warn', `${manifestFile} ${path} ${message}`)
     if (unmet.length > 0) throw new Problem('dependency_unmet', unmetMessage(unmet))
     const { config, limits, trial } = snapshotOfPlugin(context, id).context
     // A version that is tried may need what the one before did not; both move together when it is kept.
-    const apart = trial === null ? dependenciesApart(context, id) : []
-    if (apart.length > 0) throw new Problem('dependency_unmet', apartMessage(context, id, apart))
+    const elsewhere = trial === null ? dependenciesElsewhere(context, id) : []
+    if (elsewhere.length > 0)
+      throw new Problem('dependency_unmet', dependenciesElsewhereMessage(context, id, elsewhere))
     const environment = context.environment(manifest)
     const { errors, missing, warnings, effective } = checkConfig(fields, config, environment)
     const wrong = [...errors, ...missing]
@@ -92,7 +93,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       })
     }
     for (const { path, message } of warnings)
-      effects.say(id, 'warn', `The setting ${labelAndPath(fields, path)} ${message}`)
+      effects.logFor(id, 'warn', `The setting ${labelAndPath(fields, path)} ${message}`)
     const { host, epoch } = context.ownership.whereabouts(id)
     const places = secretPlaces(context, id) ?? wholeConfig(fields)
     return {
@@ -125,7 +126,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     const changed = Object.keys(recorded).filter((file) => recorded[file] !== installed.integrity[file])
     if (changed.length > 0) {
       logger.warn('Files of a plugin have changed since it was installed', { plugin: id, files: changed })
-      effects.say(id, 'warn', `Changed since the installation: ${changed.join(', ')}`)
+      effects.logFor(id, 'warn', `Changed since the installation: ${changed.join(', ')}`)
     }
     return changed
   }
@@ -190,15 +191,15 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     readAhead: (id) => readAhead(context, id),
     async resume(id) {
       const { signal, finish } = loads.begin(id)
-      heldUp.delete(id)
+      failedTransiently.delete(id)
       try {
         const request = await prepare(id, 'supervisor', signal, undefined, () => undefined)
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
       } catch (error) {
         if (signal.aborted) return
-        if (isPassing(error)) throw error
-        if (isMachineFault(error)) heldUp.add(id)
+        if (isTransient(error)) throw error
+        if (isSystemFault(error)) failedTransiently.add(id)
         crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
         await settle(id)
       } finally {
@@ -209,7 +210,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       let outcome: PluginFact
       let changed: string[] | undefined
       const { signal, finish } = loads.begin(id)
-      heldUp.delete(id)
+      failedTransiently.delete(id)
       try {
         const request = await prepare(id, by, signal, ahead, (files) => (changed = files))
         await effects.load(request, signal)
@@ -223,7 +224,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         if (signal.aborted) {
           // It says nothing about the plugin.
           outcome = { type: 'PluginUnloaded', plugin: id, data: { reason: String(signal.reason) } }
-        } else if (isPassing(error)) {
+        } else if (isTransient(error)) {
           throw error
         } else if (!context.ownership.owns(id)) {
           // It was cut off here because another host is to have it: that says nothing about the plugin either.
@@ -237,8 +238,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           }
           // What came of its code is in its log already, and what is there is in the host's.
           if (error instanceof Problem)
-            effects.say(id, 'error', `The plugin could not be loaded: ${error.message}`)
-          if (isMachineFault(error)) heldUp.add(id)
+            effects.logFor(id, 'error', `The plugin could not be loaded: ${error.message}`)
+          if (isSystemFault(error)) failedTransiently.add(id)
         }
       } finally {
         finish()
@@ -256,8 +257,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
       await record([{ type: 'PluginUnloaded', plugin: id, data: {} }, ...next], by)
     },
     settle,
-    isHeldUp: (id) => heldUp.has(id),
-    holdUp: (id) => void heldUp.add(id),
+    hasFailedTransiently: (id) => failedTransiently.has(id),
+    noteTransientFailure: (id) => void failedTransiently.add(id),
     recordCrash(id, error) {
       const now = context.clock.monotonic()
       crashes.set(id, { error, ranFor: now - (loadedAt.get(id) ?? now) })

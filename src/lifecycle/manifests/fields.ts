@@ -4,7 +4,7 @@ import type { Field } from '../../schema/manifest/field.ts'
 import type { ConfigDefinition } from '../../schema/manifest/field-definition.ts'
 import type { Manifest } from '../../schema/manifest/manifest.ts'
 import { escapePointer } from '../../schema/parsing/json-pointer.ts'
-import { firstErrors } from '../../schema/parsing/error-room.ts'
+import { firstErrors } from '../../schema/parsing/error-quota.ts'
 import { converted, defaultOf, typeWords } from './field-values.ts'
 
 /**

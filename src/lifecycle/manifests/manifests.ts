@@ -1,4 +1,4 @@
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import type { Logger } from '../../base/log/log.ts'
 import type { PluginDirectory } from '../../repository/repository.ts'
 import type { Field } from '../../schema/manifest/field.ts'
@@ -49,7 +49,7 @@ export function createManifests(directory: PluginDirectory, logger: Logger): Man
       try {
         set(id, await directory.readManifest(identifier))
       } catch (error) {
-        if (isMachineFault(error)) unread.add(id)
+        if (isSystemFault(error)) unread.add(id)
         if (!(await directory.exists(identifier))) {
           // As of an entry that was written by hand, or after a restore without the folder of the plugins.
           logger.info('The files of a plugin are not there: they are fetched when it is loaded', {

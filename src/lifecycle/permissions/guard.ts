@@ -7,7 +7,7 @@ import {
   mayHearAll,
   mayPluginSubscribe,
   type PluginTopicRights,
-  whyNotPublish,
+  publishRefusalMessage,
 } from '../../schema/manifest/topic-rights.ts'
 import { hostMatches } from './host-pattern.ts'
 import { nameMatches, pluginMatches } from './permission-changes.ts'
@@ -68,7 +68,7 @@ export function createGuard(settings: GuardSettings): Guard {
   const topics: PluginTopicRights = { root, plugin, announces, permitted }
 
   // What a plugin may does not change while it is loaded: whoever changes it has the plugin loaded anew.
-  const whyNot = memoize((topic) => whyNotPublish(topics, topic))
+  const whyNot = memoize((topic) => publishRefusalMessage(topics, topic))
   const mayHearTopic = memoize((topic) => mayPluginSubscribe(topics, topic))
 
   const sees = (other: string): boolean =>

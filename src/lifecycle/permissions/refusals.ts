@@ -18,7 +18,7 @@ export interface RefusalCount {
 }
 
 /** Things of one plugin that its log tells of; a plugin that tries more is searching. */
-export const refusalsTold = 100
+export const loggedRefusalsLimit = 100
 
 export function createRefusals(): Refusals {
   const counts = new Map<string, RefusalCount>()
@@ -29,7 +29,7 @@ export function createRefusals(): Refusals {
       getOrInsert(counts, key, () => ({ plugin, permission: kind, count: 0 })).count += 1
       const things = getOrInsert(told, plugin, () => new Set())
       const thing = `${kind} ${value}`
-      if (things.has(thing) || things.size >= refusalsTold) return false
+      if (things.has(thing) || things.size >= loggedRefusalsLimit) return false
       things.add(thing)
       return true
     },

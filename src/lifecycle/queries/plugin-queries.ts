@@ -10,9 +10,9 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Lifecycle } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
 import type { PluginLogs } from '../running/plugin-logs.ts'
-import { pluginsCalled } from '../running/plugin-names.ts'
+import { pluginsNamed } from '../running/plugin-names.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
-import { cacheViews } from './view-cache.ts'
+import { createViewCache } from './view-cache.ts'
 import { pluginView, statusView, versionViews } from './views.ts'
 
 /** Questions about the plugins that are installed. They change nothing. */
@@ -27,7 +27,7 @@ export interface PluginQueries extends Pick<
 
 export function createPluginQueries(context: LifecycleContext, logs: PluginLogs): PluginQueries {
   const { journal, manifests, effects, ownership } = context
-  const viewOf = cacheViews((snapshot, surroundings) => {
+  const viewOf = createViewCache((snapshot, surroundings) => {
     const { id } = snapshot.context
     const fields = manifests.fields(id)
     const secrets = secretPlaces(context, id)
@@ -72,7 +72,7 @@ export function createPluginQueries(context: LifecycleContext, logs: PluginLogs)
     resolveId(text) {
       const identifier = parseFullId(text)
       if (identifier !== undefined) return identifier.fullId
-      const matching = pluginsCalled(installedIds(), text)
+      const matching = pluginsNamed(installedIds(), text)
       const [id] = matching
       if (id === undefined) {
         throw new Problem('plugin_not_installed', `No installed plugin is called ${quoted(text)}.`)

@@ -8,7 +8,7 @@ export type Changing = Pick<PluginSurroundings, 'manifest' | 'resources' | 'isol
 type MakeView = (snapshot: PluginSnapshot, surroundings: Changing) => Plugin
 
 /** The same, for as long as what a view shows stays the same: whoever asks again and again gets the same object. */
-export function cacheViews(make: MakeView): MakeView {
+export function createViewCache(make: MakeView): MakeView {
   /** A snapshot is never changed, but followed by another one. */
   const known = new WeakMap<PluginSnapshot, Changing & { view: Plugin }>()
   return (snapshot, surroundings) => {

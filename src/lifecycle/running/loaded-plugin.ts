@@ -17,7 +17,7 @@ export interface LoadedPlugin {
   /** What it may have of what the host keeps for it. */
   limits: { schedules: number; watchers: number }
   /** It has been told that it can retain no more. */
-  crowded: boolean
+  hasMetRetainedLimit: boolean
   /** Set when it has ended another plugin: its own end counts as a crash. */
   charged: IsolateError | undefined
   /** Set when the end of the isolate has been asked for. */

@@ -34,7 +34,7 @@ export interface PluginEffects {
   /** Whether it is loaded, or being loaded, and nothing of it is being taken back. */
   isIntact(id: string): boolean
   /** Adds a line of the host's to the plugin's log. */
-  say(id: string, level: LogEntry['level'], message: string): void
+  logFor(id: string, level: LogEntry['level'], message: string): void
   resources(id: string): Resources
   /** What kind of worker it runs in; undefined while it is not loaded. */
   isolation(id: string): 'dedicated' | 'shared' | undefined
@@ -77,7 +77,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
   const { sandbox, root, clock, logger, events, hooks, registry, stores, retained } = settings
   const loaded = new Map<string, LoadedPlugin>()
   const services = createPluginServices(settings, loaded)
-  const { say } = services
+  const { logFor } = services
   const refusals = createRefusals()
 
   /** The host's side of the unload steps, in the specification's order. */
@@ -98,11 +98,11 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       const error = plugin.charged ?? failure
       if (error === undefined || plugin.unloading) return
       if (error.code === 'neighbour_ended') {
-        say(id, 'warn', `The plugin starts again: ${error.message}`)
+        logFor(id, 'warn', `The plugin starts again: ${error.message}`)
         settings.onEvicted(id, error.message, release(id, plugin))
         return
       }
-      say(id, 'error', `The plugin ended by itself: ${error.message}`)
+      logFor(id, 'error', `The plugin ended by itself: ${error.message}`)
       await release(id, plugin)
       settings.onCrash(id, {
         code: error.code,
@@ -148,7 +148,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           announces: settings.announces(),
           refused(kind, value, sentence) {
             if (refusals.note(id, kind, value))
-              say(id, 'warn', redactor.redactMessage(`Refused: ${sentence}`))
+              logFor(id, 'warn', redactor.redactMessage(`Refused: ${sentence}`))
           },
         }),
         httpRequests: limits.httpRequests ?? sandbox.limits.httpRequests,
@@ -156,7 +156,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
           schedules: limits.schedules ?? sandbox.limits.schedules,
           watchers: limits.watchers ?? sandbox.limits.watchers,
         },
-        crowded: false,
+        hasMetRetainedLimit: false,
         charged: undefined,
         unloading: false,
         staysShown: false,
@@ -180,7 +180,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
             config,
             secrets,
             limits,
-            keyValues: await stores.open(id, (sentence) => say(id, 'error', sentence)),
+            keyValues: await stores.open(id, (sentence) => logFor(id, 'error', sentence)),
             controls: manifest.exports?.controls ?? [],
             topics: plugin.guard.topics,
             publicHooks: plugin.guard.publicHooks,
@@ -199,7 +199,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
         watch(id, plugin, isolate)
       } catch (error) {
         if (error instanceof IsolateError && !signal.aborted) {
-          say(
+          logFor(
             id,
             'error',
             `The plugin could not be loaded: ${error.message}${error.traceback && `\n${error.traceback}`}`,
@@ -214,7 +214,7 @@ export function createPluginEffects(settings: PluginEffectsSettings): PluginEffe
       settings.outside.cut(id)
     },
     unload,
-    say,
+    logFor,
     limits: sandbox.limits,
     isLoaded: (id) => loaded.get(id)?.isolate !== undefined,
     isIntact(id) {

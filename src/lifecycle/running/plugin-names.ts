@@ -3,7 +3,7 @@ import { identifierOf, isIdentifierPart, parseFullId } from '../../schema/names/
 /** What names of plugins and paths of objects mean. Pure: `installed` are the full ids of all installed plugins. */
 
 /** The installed plugins that this id names: one or none of a full id, any number of a short one. */
-export function pluginsCalled(installed: readonly string[], id: string): string[] {
+export function pluginsNamed(installed: readonly string[], id: string): string[] {
   if (parseFullId(id) !== undefined) return installed.filter((plugin) => plugin === id)
   return isIdentifierPart(id) ? installed.filter((plugin) => identifierOf(plugin).shortId === id) : []
 }

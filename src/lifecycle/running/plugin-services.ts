@@ -27,7 +27,7 @@ import { deliver, type LoadedPlugin } from './loaded-plugin.ts'
 import type { ObjectRegistry } from './object-registry.ts'
 import { createOutgoingMessages } from './outgoing-messages.ts'
 import type { PluginLogs } from './plugin-logs.ts'
-import { objectAddress, pluginsCalled } from './plugin-names.ts'
+import { objectAddress, pluginsNamed } from './plugin-names.ts'
 import { createPluginSubscriptions } from './plugin-subscriptions.ts'
 import { createPluginWatches } from './plugin-watches.ts'
 import { createShownValues } from './shown-values.ts'
@@ -76,7 +76,7 @@ export interface PluginServices {
    */
   withdraw(id: string, plugin: LoadedPlugin): Promise<void>
   /** Adds a line of the host's to the plugin's log. */
-  say(id: string, level: LogEntry['level'], message: string): void
+  logFor(id: string, level: LogEntry['level'], message: string): void
 }
 
 /** `loaded`: by id; whoever works through another's instance is among them. */
@@ -115,8 +115,8 @@ export function createPluginServices(
   function mayRetain(id: string, plugin: LoadedPlugin, topic: string, payload: number): boolean {
     if (retained.take(id, topic, payload)) return true
     // Its worker counts alike, and has told whoever called.
-    if (!plugin.crowded) hostLine(id, 'warn', `Refused: ${retainedSentence(topic)}`)
-    plugin.crowded = true
+    if (!plugin.hasMetRetainedLimit) hostLine(id, 'warn', `Refused: ${retainedSentence(topic)}`)
+    plugin.hasMetRetainedLimit = true
     return false
   }
 
@@ -247,7 +247,7 @@ export function createPluginServices(
         if (refusal !== undefined) throw new Error(refusal)
         return value.value()
       },
-      installedAs: (other) => pluginsCalled(settings.installedIds(), other),
+      installedAs: (other) => pluginsNamed(settings.installedIds(), other),
       refuseUse: (other) => plugin.guard.use(other),
       listPlugins: () => settings.listPlugins().filter((other) => plugin.guard.sees(other.id)),
     }
@@ -275,7 +275,7 @@ export function createPluginServices(
       await subscriptions.closeAll(id, plugin)
       shown.clear(id, { silently })
     },
-    say: hostLine,
+    logFor: hostLine,
   }
 }
 

@@ -5,7 +5,7 @@ import type { Checks } from '../permissions/guard.ts'
 import {
   createWatches,
   type PresentValue,
-  type Tell,
+  type WatchListener,
   type WatchedKind,
   type Watches,
 } from '../triggers/watches.ts'
@@ -68,7 +68,7 @@ export function createPluginWatches(settings: PluginWatchesSettings): PluginWatc
       const sees = (other: string): boolean =>
         plugin.guard.sees(other) &&
         (foreignCaller === undefined || loaded.get(foreignCaller)?.guard.sees(other) === true)
-      const tell: Tell = (path, value, previous) =>
+      const tell: WatchListener = (path, value, previous) =>
         deliver(plugin, changeOf(value, previous), (isolate, bytes) =>
           isolate.deliverWatched(number, path, bytes),
         )

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 import type { InstalledFiles } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -41,9 +41,9 @@ export async function matchFilesToJournal(
   options: MatchOptions = {},
 ): Promise<MatchedFiles> {
   // Until it is through.
-  context.unmatched.add(id)
+  context.unverifiedFiles.add(id)
   const matched = await match(context, id, options)
-  context.unmatched.delete(id)
+  context.unverifiedFiles.delete(id)
   return matched
 }
 
@@ -67,11 +67,11 @@ async function match(
   }
   if (!(await directory.exists(identifier))) return { matches: false }
   const release = { version: wanted.version ?? '', integrity: wanted.integrity }
-  const present = await directory.readManifest(identifier).catch(unlessMachineFault)
+  const present = await directory.readManifest(identifier).catch(rethrowSystemFault)
   // A file edited by hand is told when the plugin is loaded; it is no other version.
   const isOther =
     present?.version === release.version
-      ? await directory.hasInstead(identifier, release)
+      ? await directory.matchesKeptVersion(identifier, release)
       : await directory.hasKept(identifier, release)
   if (!isOther) {
     if (present !== undefined) manifests.set(id, present)
@@ -79,6 +79,10 @@ async function match(
   }
   await directory.restore(identifier, release)
   if (!mirrored)
-    effects.say(id, 'warn', `Its files were other ones; they are those of version ${release.version} again`)
+    effects.logFor(
+      id,
+      'warn',
+      `Its files were other ones; they are those of version ${release.version} again`,
+    )
   return { matches: false }
 }

@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
@@ -49,7 +49,7 @@ export async function restoreMissingFiles(
       wanted: version,
       found: data.version,
     })
-    context.effects.say(id, 'warn', sentence)
+    context.effects.logFor(id, 'warn', sentence)
   }
 
   /** A version may have been published anew, and what is kept may have been edited: nobody is asked before it runs. */
@@ -63,7 +63,7 @@ export async function restoreMissingFiles(
       files,
     })
     const sentence = `The files of version ${version} were missing, and what takes their place is not all as it was installed: ${files.join(', ')}`
-    context.effects.say(id, 'warn', sentence)
+    context.effects.logFor(id, 'warn', sentence)
   }
 
   if (await directory.exists(identifier)) {
@@ -81,7 +81,7 @@ export async function restoreMissingFiles(
     await writeDown('kept', { version, integrity })
     return
   }
-  const staged = await unlessAborted(
+  const staged = await abortable(
     signal,
     fetchFiles(context, id, version, signal),
     () => new Error(String(signal.reason)),

@@ -1,7 +1,7 @@
 import { basename, join } from 'node:path'
 import type { Clock } from '../../base/time/clock.ts'
 import { type FileSystem, temporaryOf, writeFileAtomically } from '../../base/files/file-system.ts'
-import { putAside } from '../../base/files/put-aside.ts'
+import { quarantine } from '../../base/files/quarantine.ts'
 import type { Json } from '../../base/text/json.ts'
 import { type KeyRing, SecretKeyError } from '../../base/keys/key-ring.ts'
 import type { Logger } from '../../base/log/log.ts'
@@ -69,7 +69,7 @@ export function createKeyValueStores(settings: {
           { cause: error },
         )
       }
-      const kept = await putAside(path, clock.now(), { files, logger })
+      const kept = await quarantine(path, clock.now(), { files, logger })
       const reason = messageOf(error)
       logger.error(
         'A key-value store could not be read; it was put aside and the plugin starts with an empty one',

@@ -1,4 +1,4 @@
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { decide } from '../../journal/fold/decide.ts'
 import type { Origin } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -20,7 +20,7 @@ export async function loadAutomatically(
   if (snapshot.value !== 'loading') {
     const facts = decide(snapshot, { type: 'load', reason, automatic: true })
     await context.journal.append(facts, by).catch((error: unknown) => {
-      if (isMachineFault(error)) loader.holdUp(id)
+      if (isSystemFault(error)) loader.noteTransientFailure(id)
       throw error
     })
   }

@@ -1,5 +1,5 @@
 import { installedPlugins, type LifecycleContext } from '../context.ts'
-import { dependenciesApart } from '../loading/dependencies-apart.ts'
+import { dependenciesElsewhere } from '../loading/dependencies-elsewhere.ts'
 import { loadOrder, requiredPlugins } from '../manifests/dependencies.ts'
 
 /** Plugins that move to this host together come one by one: who needs another one waits for it. */
@@ -21,7 +21,7 @@ export function createDependencyWait(context: LifecycleContext): DependencyWait 
   const waiting = new Set<() => void>()
 
   function lacks(id: string): boolean {
-    if (dependenciesApart(context, id).length > 0) return true
+    if (dependenciesElsewhere(context, id).length > 0) return true
     const needed = requiredPlugins({ id, dependencies: manifests.get(id)?.dependencies })
     const slow = needed.filter((other) => onTheirWay.has(other))
     if (slow.length === 0) return false

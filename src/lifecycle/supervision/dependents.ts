@@ -1,7 +1,7 @@
 import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import type { FactType } from '../../schema/journal/journal-event.ts'
 import { installedPlugins, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { dependenciesApart } from '../loading/dependencies-apart.ts'
+import { dependenciesElsewhere } from '../loading/dependencies-elsewhere.ts'
 import { checkDependencies, unmetMessage } from '../loading/dependency-check.ts'
 import { requiredPlugins } from '../manifests/dependencies.ts'
 import { loadAutomatically } from './automatic-load.ts'
@@ -56,7 +56,7 @@ export function createDependents(context: LifecycleContext, parts: SupervisionPa
       if (manifest === undefined || !effects.isSettled(id) || !requires(id, needed)) continue
       const { unmet } = await checkDependencies(context, id, manifest)
       if (active && unmet.length > 0)
-        effects.say(id, 'warn', `It runs on, but cannot be loaded again as it is: ${unmetMessage(unmet)}`)
+        effects.logFor(id, 'warn', `It runs on, but cannot be loaded again as it is: ${unmetMessage(unmet)}`)
     }
   }
 
@@ -112,7 +112,8 @@ export function createDependents(context: LifecycleContext, parts: SupervisionPa
   /** Whether a load would come to anything else than the one before. */
   async function isWorthwhile(id: string): Promise<boolean> {
     const manifest = manifests.get(id)
-    if (!mayBeLoaded(id) || manifest === undefined || dependenciesApart(context, id).length > 0) return false
+    if (!mayBeLoaded(id) || manifest === undefined || dependenciesElsewhere(context, id).length > 0)
+      return false
     const { unmet } = await checkDependencies(context, id, manifest)
     const { error } = snapshotOfPlugin(context, id).context
     return mayBeLoaded(id) && (unmet.length === 0 || unmetMessage(unmet) !== error?.message)

@@ -10,7 +10,7 @@ import type { Config } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
 import { configuredRepositories, isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { openConfig, restoreConfig } from '../installing/restore-config.ts'
-import type { Patiently } from './start-and-stop.ts'
+import type { RetryOnDiskFull } from './start-and-stop.ts'
 import { unknownVersion } from '../sources/missing-files.ts'
 
 /** What a person has changed in `.host.json` while the host was stopped. */
@@ -22,7 +22,7 @@ import { unknownVersion } from '../sources/missing-files.ts'
 export async function applyHandEdits(
   context: LifecycleContext,
   file: HostFile | undefined,
-  patiently: Patiently,
+  retryOnDiskFull: RetryOnDiskFull,
 ): Promise<boolean> {
   if (file === undefined) return false
   const { journal, logger } = context
@@ -38,7 +38,7 @@ export async function applyHandEdits(
     const facts = await factsOfEdit(context, edit)
     if (facts.length === 0) continue
     try {
-      await patiently(() => journal.append(facts, 'file'))
+      await retryOnDiskFull(() => journal.append(facts, 'file'))
       logger.info('Took over a change made in .host.json', { change: edit.kind, ...editSubject(edit) })
     } catch (error) {
       // Anything else than a machine that refuses it: the next start has it in the file still.

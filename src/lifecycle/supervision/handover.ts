@@ -2,10 +2,10 @@ import { createKeyedTimers } from '../../base/time/keyed-timers.ts'
 import { messageOf } from '../../base/problem.ts'
 import { isInstalled } from '../../journal/fold/evolve.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
-import { isPassing } from '../../journal/fold/stale-decision.ts'
+import { isTransient } from '../../journal/fold/stale-decision.ts'
 import type { PluginFact } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
-import { dependenciesApart } from '../loading/dependencies-apart.ts'
+import { dependenciesElsewhere } from '../loading/dependencies-elsewhere.ts'
 import { moveToAnotherHost } from '../running/load-cancellation.ts'
 import { isOfJournal, readAhead } from '../sources/match-files.ts'
 import { mirrorFiles } from '../sources/mirror.ts'
@@ -83,7 +83,7 @@ export function createHandover(
       if (!ownership.owns(id) || held.get(id) !== move) return
       logger.error('A plugin could not be taken over', { plugin: id, error })
       // What the hosts share was away for a moment: nobody else does what is to be done.
-      if (isPassing(error))
+      if (isTransient(error))
         retries.set(id, retryPause, () => {
           if (held.get(id) === move) void take(id, move)
         })
@@ -119,7 +119,7 @@ export function createHandover(
       return
     }
     const state = before.value
-    const isApart = dependenciesApart(context, id).length > 0
+    const isApart = dependenciesElsewhere(context, id).length > 0
     if (state === 'running' && !isApart) {
       await loader.resume(id)
       if (!(await installer.returnFromTrial(id))) reconciler.later(id)

@@ -45,7 +45,7 @@ export function createReconciler(
   context: LifecycleContext,
   { loader, installer, snapshots }: Omit<SupervisionParts, 'reconciler'>,
 ): Reconciler {
-  const { clock, effects, journal, logger, manifests, mutex, ownership, purges, unmatched } = context
+  const { clock, effects, journal, logger, manifests, mutex, ownership, purges, unverifiedFiles } = context
   const waiting = createKeyedTimers(clock)
   const trying = new Set<string>()
   /** Plugins of which facts were refused that may be in the journal all the same: those in the fold do not say so yet. */
@@ -53,7 +53,7 @@ export function createReconciler(
   let stopped = false
 
   const stopListening = journal.subscribe(({ type, plugin }) => {
-    if (type === 'PluginLoadFailed' && loader.isHeldUp(plugin)) later(plugin)
+    if (type === 'PluginLoadFailed' && loader.hasFailedTransiently(plugin)) later(plugin)
   })
 
   /**
@@ -75,7 +75,10 @@ export function createReconciler(
       case 'unloaded':
         return enabled && !isSafeMode(context)
       case 'failed':
-        return installer.isReturning(id) || ((error === null || loader.isHeldUp(id)) && !isSafeMode(context))
+        return (
+          installer.isReturning(id) ||
+          ((error === null || loader.hasFailedTransiently(id)) && !isSafeMode(context))
+        )
       default:
         return false
     }
@@ -87,7 +90,7 @@ export function createReconciler(
   }
 
   const hasOtherFiles = (id: string): boolean =>
-    unmatched.has(id) && isInstalled(snapshotOfPlugin(context, id))
+    unverifiedFiles.has(id) && isInstalled(snapshotOfPlugin(context, id))
 
   function schedule(id: string, delay: number): void {
     if (!stopped && !waiting.has(id)) waiting.set(id, delay, () => void attempt(id, delay))

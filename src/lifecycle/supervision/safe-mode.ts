@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import type { SafeMode } from '../../schema/api/system.ts'
-import type { MachineRun, SafeModeReason } from '../../schema/journal/journal-event.ts'
+import type { SystemBoot, SafeModeReason } from '../../schema/journal/journal-event.ts'
 import { isSafeMode, type LifecycleContext, shuttingDown } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 
@@ -14,8 +14,8 @@ const briefRun = 300_000
  * by hand has reasons of his own, and so has a machine that was started anew.
  */
 export function wasKilledForMemory(
-  ready: MachineRun | null | undefined,
-  now: MachineRun | undefined,
+  ready: SystemBoot | null | undefined,
+  now: SystemBoot | undefined,
 ): boolean {
   if (now === undefined || ready?.boot !== now.boot) return false
   return now.memoryKills > ready.memoryKills && now.uptime - ready.uptime <= briefRun

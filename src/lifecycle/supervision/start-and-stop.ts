@@ -11,8 +11,8 @@ import type { SupervisionParts } from './reconciler.ts'
 import { enabledPlugins, loadEnabledPlugins, recoverPlugins, unloadAllPlugins } from './startup.ts'
 import type { Supervisor } from './supervisor.ts'
 
-/** Does something that writes, as soon as the disk has room for it; on failure it is done once more as a whole. */
-export type Patiently = <T>(task: () => Promise<T>) => Promise<T>
+/** Runs a task that writes, and runs all of it again where the disk is full, until there is room for it. */
+export type RetryOnDiskFull = <T>(task: () => Promise<T>) => Promise<T>
 
 /** All plugins at once: when the host starts, leaves safe mode, and stops. */
 export interface StartAndStop {
@@ -21,7 +21,7 @@ export interface StartAndStop {
   /** Reads the manifests of what is installed: they say what its settings are called, and which are secret. */
   readManifests(): Promise<void>
   /** Recovers from a crash and takes over what a person changed in `.host.json`. Answers whether anything was. */
-  prepare(file: HostFile | undefined, patiently?: Patiently): Promise<boolean>
+  prepare(file: HostFile | undefined, retryOnDiskFull?: RetryOnDiskFull): Promise<boolean>
   /** Loads every enabled plugin, unless the host is in safe mode. */
   start(): Promise<void>
   /** The same in any case. */
@@ -74,14 +74,14 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
   return {
     startWorkers: () => sandbox.expect(enabledPlugins(context).length),
     readManifests,
-    async prepare(file, patiently = (task) => task()) {
-      await patiently(() => stores.recover())
+    async prepare(file, retryOnDiskFull = (task) => task()) {
+      await retryOnDiskFull(() => stores.recover())
       await retained.recover()
-      await patiently(() => recoverPlugins(context, loader, installer))
+      await retryOnDiskFull(() => recoverPlugins(context, loader, installer))
       // Before anything is written: they say which values are secret.
       await readManifests()
       const known = new Set(installedIds())
-      const isEdited = await applyHandEdits(context, file, patiently)
+      const isEdited = await applyHandEdits(context, file, retryOnDiskFull)
       await Promise.all(
         installedIds()
           .filter((id) => !known.has(id))
@@ -95,7 +95,7 @@ export function createStartAndStop(context: LifecycleContext, parts: StartAndSto
       if (isSafeMode(context)) context.readAtStart.clear()
       else await loadAll({ by: 'startup', reason: 'startup' })
       for (const id of installedIds())
-        if (manifests.isUnread(id) || context.unmatched.has(id)) reconciler.later(id)
+        if (manifests.isUnread(id) || context.unverifiedFiles.has(id)) reconciler.later(id)
       stores.started()
     },
     loadAll,

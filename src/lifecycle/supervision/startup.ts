@@ -99,14 +99,14 @@ export async function loadEnabledPlugins(
  * Milliseconds in which plugins are unloaded few at a time, and those that others need last. Then all that are left are, at
  * once: the end of the host is waited for 30 seconds by whoever manages it, and that of one plugin takes up to nine.
  */
-export const orderlyTime = 14_000
+export const orderlyUnloadTime = 14_000
 
 /** Unloads every running plugin, those that others need last. */
 export async function unloadAllPlugins(context: LifecycleContext, loader: Loader): Promise<void> {
   const { journal, effects, clock, logger } = context
   const running = [...journal.state.plugins.keys()].filter((id) => effects.isLoaded(id))
   let timer: ScheduledCall | undefined
-  const hurry = new Promise<void>((resolve) => (timer = clock.schedule(orderlyTime, resolve)))
+  const hurry = new Promise<void>((resolve) => (timer = clock.schedule(orderlyUnloadTime, resolve)))
   await inDependencyOrder(
     context,
     running,

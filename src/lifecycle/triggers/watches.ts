@@ -12,7 +12,7 @@ type Value = SerializedJson | undefined
 export type WatchedKind = Watch['of']
 
 /** `path`: of an object its full path, else `<full id>/<id>`. */
-export type Tell = (path: string, value: Value, previous: Value) => void
+export type WatchListener = (path: string, value: Value, previous: Value) => void
 
 /** A value that is there now. */
 export interface PresentValue {
@@ -24,7 +24,13 @@ export interface PresentValue {
 /** Which plugins want to hear of which values of others. */
 export interface Watches {
   /** Throws `Error` when the pattern is none. `sees`: whether it may hear of this plugin. */
-  add(owner: string, number: number, wanted: Watch, sees: (plugin: string) => boolean, tell: Tell): void
+  add(
+    owner: string,
+    number: number,
+    wanted: Watch,
+    sees: (plugin: string) => boolean,
+    tell: WatchListener,
+  ): void
   remove(owner: string, number: number): void
   /** Everything that this plugin watches. */
   clear(owner: string): void
@@ -37,7 +43,7 @@ interface Watcher {
   wanted: Watch
   matches(parts: readonly string[]): boolean
   sees(plugin: string): boolean
-  tell: Tell
+  tell: WatchListener
   paths: Map<string, Followed>
 }
 

@@ -17,10 +17,10 @@ export interface Namespaces {
   /** The holder, when it is another one than this; else null. */
   heldByOther(namespace: string, repository: string): string | null
   /** Finds out who was first, and keeps it. Reads the repositories that have no namespace yet. Never rejects. */
-  settle(look: Look): Promise<void>
+  settle(look: NamespaceLookup): Promise<void>
 }
 
-export interface Look {
+export interface NamespaceLookup {
   /** To be read in any case. */
   read?: readonly RepositorySettings[]
   /** What has just been read, by the name of the repository: its namespace, or null when it has none to tell. */

@@ -8,10 +8,10 @@ import { joinFleet } from './join-fleet.ts'
 import { leaveFleet } from './leave-fleet.ts'
 import { restoreEnd } from './restore-end.ts'
 
-/** What to tell whoever ran the command; `isWhole`: nothing was left out. */
-export interface Told {
+/** What to tell whoever ran the command; `isComplete`: nothing was left out. */
+export interface CommandOutcome {
   text: string
-  isWhole: boolean
+  isComplete: boolean
 }
 
 /** `lupine fleet join`, `lupine fleet leave` and `lupine fleet restore`. */
@@ -40,7 +40,7 @@ async function connected<T>(
 const count = (plugins: readonly string[]): string =>
   `${plugins.length} plugin${plugins.length === 1 ? '' : 's'}`
 
-export async function joinCommand(settings: FleetCommandSettings): Promise<Told> {
+export async function joinCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
   const { as, plugins, refused, withoutFiles } = await connected(settings, joinFleet)
   const done = {
     first: `The fleet ${settings.fleet} begins with the journal of ${settings.dataDirectory}: ${count(plugins)}.`,
@@ -54,10 +54,10 @@ export async function joinCommand(settings: FleetCommandSettings): Promise<Told>
     `${settings.dataDirectory} is as it was. Keep it as a copy; start no host in it while the fleet runs.`,
     '',
   ].join('\n')
-  return { text, isWhole: refused.length === 0 }
+  return { text, isComplete: refused.length === 0 }
 }
 
-export async function leaveCommand(settings: FleetCommandSettings): Promise<Told> {
+export async function leaveCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
   const { seq, plugins, values, leftOut } = await connected(settings, leaveFleet)
   const text = [
     `${settings.dataDirectory} holds all of the fleet ${settings.fleet} up to event ${seq}: ${count(plugins)}, stored values of ${values.length}.`,
@@ -65,15 +65,15 @@ export async function leaveCommand(settings: FleetCommandSettings): Promise<Told
     'The fleet is as it was: start no host of it any more once one is started there, so that no plugin runs twice.',
     '',
   ].join('\n')
-  return { text, isWhole: leftOut.length === 0 }
+  return { text, isComplete: leftOut.length === 0 }
 }
 
-export async function restoreCommand(settings: FleetCommandSettings): Promise<Told> {
+export async function restoreCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
   const { before, last, withoutFiles } = await connected(settings, restoreEnd)
   const { fleet, dataDirectory } = settings
   if (last === before) {
     const text = `The fleet ${fleet} has all that is in the copy of ${dataDirectory}, up to event ${last}; nothing was changed.\n`
-    return { text, isWhole: true }
+    return { text, isComplete: true }
   }
   const text = [
     `The fleet ${fleet} has the events ${before + 1} to ${last} again, from the copy of ${dataDirectory}.`,
@@ -84,5 +84,5 @@ export async function restoreCommand(settings: FleetCommandSettings): Promise<To
     'Run this with the data directory of each other host, too, and start the hosts then.',
     '',
   ].join('\n')
-  return { text, isWhole: true }
+  return { text, isComplete: true }
 }

@@ -1,15 +1,15 @@
 import { openJournalStream } from '../../fleet/journal/journal-stream.ts'
 import { decodeMessage } from '../../fleet/journal/stream-message.ts'
 import { retrying } from '../../fleet/store/retrying.ts'
-import { type MembershipSettings, openFleetStores, whileAtRest } from './at-rest.ts'
-import { bringJournal, changedFiles } from './bring-journal.ts'
-import { bringPlugins } from './bring-plugins.ts'
-import { bringValues } from './bring-values.ts'
-import { refuseHostOfFleet } from './own-directory.ts'
+import { type MembershipSettings, openFleetStores, withLockedDirectory } from './membership-command.ts'
+import { importJournal, filesChangedByHand } from './import-journal.ts'
+import { importPlugins } from './import-plugins.ts'
+import { importValues } from './import-values.ts'
+import { refuseFleetMember } from './refuse-fleet-member.ts'
 import { readSingleHost, type SingleHost } from './read-host.ts'
 
 /** What became of the data directory of a single host that has joined a fleet. It is as it was. */
-export interface Joined {
+export interface JoinResult {
   /**
    * `first`: its journal is that of the fleet now, with its numbers. `later`: its plugins came as facts of the fleet.
    * `already`: the fleet goes on from this very journal.
@@ -28,9 +28,9 @@ export interface Joined {
  * settings and values. Files and values come before the facts that name them, so what is interrupted is done again, and
  * nothing is there twice. Throws one sentence; the directory is not changed.
  */
-export async function joinFleet(settings: MembershipSettings): Promise<Joined> {
-  return whileAtRest(settings.directory, async () => {
-    await refuseHostOfFleet(settings)
+export async function joinFleet(settings: MembershipSettings): Promise<JoinResult> {
+  return withLockedDirectory(settings.directory, async () => {
+    await refuseFleetMember(settings)
     const host = await readSingleHost(settings)
     try {
       return await join(settings, host)
@@ -40,11 +40,11 @@ export async function joinFleet(settings: MembershipSettings): Promise<Joined> {
   })
 }
 
-async function join(settings: MembershipSettings, host: SingleHost): Promise<Joined> {
+async function join(settings: MembershipSettings, host: SingleHost): Promise<JoinResult> {
   const { connection, fleet, clock } = settings
   const stores = await openFleetStores(settings)
   const relation = await relationTo(settings, host)
-  const joined: Joined = {
+  const joined: JoinResult = {
     as: relation,
     plugins: host.plugins.map(({ id }) => id),
     refused: host.leftOut.map(({ file, reason }) => ({ what: file, reason })),
@@ -53,18 +53,18 @@ async function join(settings: MembershipSettings, host: SingleHost): Promise<Joi
   if (relation === 'already') return joined
   if (relation === 'later') {
     await stores.values.requireSharedKey()
-    const { brought, refused } = await bringPlugins(settings, host, stores)
-    joined.plugins = brought
-    joined.withoutFiles = joined.withoutFiles.filter((id) => brought.includes(id))
+    const { imported, refused } = await importPlugins(settings, host, stores)
+    joined.plugins = imported
+    joined.withoutFiles = joined.withoutFiles.filter((id) => imported.includes(id))
     joined.refused.push(...refused)
     return joined
   }
   await stores.values.shareKey()
   for (const { contents } of host.plugins) await stores.files.put(contents)
   for (const [plugin, entries] of host.values) {
-    await retrying(clock, () => bringValues(stores.values, plugin, entries))
+    await retrying(clock, () => importValues(stores.values, plugin, entries))
   }
-  await bringJournal(await openJournalStream(connection, fleet), host, settings)
+  await importJournal(await openJournalStream(connection, fleet), host, settings)
   return joined
 }
 
@@ -72,7 +72,7 @@ async function join(settings: MembershipSettings, host: SingleHost): Promise<Joi
 async function relationTo(
   { connection, fleet }: MembershipSettings,
   host: SingleHost,
-): Promise<Joined['as']> {
+): Promise<JoinResult['as']> {
   const { journal, vault } = host
   const stream = await openJournalStream(connection, fleet)
   const eventAt = async (seq: number) => {
@@ -84,7 +84,7 @@ async function relationTo(
   if (stream.last === 0) return 'first'
   if (common === 0 || (await eventAt(common))?.id !== journal.eventId(common)) return 'later'
   // The end may be missing: it was interrupted, or the host has run by itself again.
-  const added = changedFiles(host)
+  const added = filesChangedByHand(host)
   if (stream.last >= seq + added.length && added.length > 0) return 'already'
   for (let next = seq + 1; next <= stream.last; next += 1) {
     const event = await eventAt(next)

@@ -28,10 +28,10 @@ import { pluginPlaces } from '../../repository/directories/plugin-swap.ts'
 import { writeDurably } from '../../repository/directories/storage.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
-import { type MembershipSettings, openFleetStores } from './at-rest.ts'
+import { type MembershipSettings, openFleetStores } from './membership-command.ts'
 
 /** What `lupine fleet leave` has made. The fleet is as it was. */
-export interface Left {
+export interface LeaveResult {
   /** The number of the last event. */
   seq: number
   plugins: string[]
@@ -49,7 +49,7 @@ const markerFile = '.host.leaving'
  * Makes a data directory of a single host out of a fleet: journal with its numbers, files and values. It is built beside
  * the place and put there as a whole, so what is interrupted is done again. Throws one sentence.
  */
-export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
+export async function leaveFleet(settings: MembershipSettings): Promise<LeaveResult> {
   const { files } = settings
   const directory = resolve(settings.directory)
   await requireFree(directory, files)
@@ -65,7 +65,7 @@ export async function leaveFleet(settings: MembershipSettings): Promise<Left> {
   await removeUnfinished(directory, files)
   await makePrivateDirectory(files, building)
   await writeFileAtomically(files, join(building, markerFile), '', privateFileMode)
-  let left: Left
+  let left: LeaveResult
   try {
     left = await build({ ...settings, directory: building })
   } catch (error) {
@@ -107,7 +107,7 @@ async function removeUnfinished(building: string, files: FileSystem): Promise<vo
   await files.rm(building, { recursive: true, force: true })
 }
 
-async function build(settings: MembershipSettings): Promise<Left> {
+async function build(settings: MembershipSettings): Promise<LeaveResult> {
   const { directory, connection, fleet, files, clock, ring } = settings
   // Which of the fields are secret is not known yet: then every text may be.
   const vault = createSecretVault(ring, () => undefined)
@@ -116,7 +116,7 @@ async function build(settings: MembershipSettings): Promise<Left> {
     // From here on it is the only one.
     isCopy: false,
   })
-  let left: Left
+  let left: LeaveResult
   try {
     const stores = await openFleetStores(settings)
     // What a host has begun to write down when it died is promised, and no other host is there to write the rest.
@@ -155,10 +155,10 @@ async function takeFiles(
   { directory, files }: MembershipSettings,
   fleetFiles: FleetFiles,
   state: HostState,
-): Promise<Pick<Left, 'plugins' | 'leftOut'>> {
+): Promise<Pick<LeaveResult, 'plugins' | 'leftOut'>> {
   const places = pluginPlaces(directory, files)
   const plugins: string[] = []
-  const leftOut: Left['leftOut'] = []
+  const leftOut: LeaveResult['leftOut'] = []
   async function take(what: string, id: string, integrity: Integrity, root: string): Promise<void> {
     let contents: ReadonlyMap<string, Uint8Array>
     try {
@@ -190,9 +190,9 @@ async function takeFiles(
 async function takeValues(
   { directory, files, clock, ring }: MembershipSettings,
   bucket: ValueBucket,
-): Promise<Pick<Left, 'values' | 'leftOut'>> {
+): Promise<Pick<LeaveResult, 'values' | 'leftOut'>> {
   const values: string[] = []
-  const leftOut: Left['leftOut'] = []
+  const leftOut: LeaveResult['leftOut'] = []
   await makePrivateDirectory(files, storesFolderIn(directory))
   for (const plugin of await retrying(clock, () => bucket.plugins())) {
     const found = await retrying(clock, () => bucket.record(plugin))

@@ -5,7 +5,7 @@ import { retrying } from '../../fleet/store/retrying.ts'
 import { StoreRefusedError, unreachable } from '../../fleet/store/store-errors.ts'
 import type { Vault } from '../../journal/vault.ts'
 import type { JournalEvent } from '../../schema/journal/journal-event.ts'
-import type { MembershipSettings } from './at-rest.ts'
+import type { MembershipSettings } from './membership-command.ts'
 
 /** Events that are on their way to the store at once. */
 const atOnce = 100

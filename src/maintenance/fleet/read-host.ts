@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/time/clock.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 import type { KeyRing } from '../../base/keys/key-ring.ts'
 import { silentLogger } from '../../base/log/log.ts'
 import { installedIn, type PluginSnapshot } from '../../journal/fold/evolve.ts'
@@ -22,7 +22,7 @@ import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { readStores } from '../read-stores.ts'
-import { noHostIn } from '../used-directory.ts'
+import { noHostError } from '../directory-owner.ts'
 
 /** What the data directory of a single host holds, for a fleet that it joins. Nothing of it is changed. */
 export interface SingleHost {
@@ -66,7 +66,7 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   follow(journal)
   try {
     if (file === undefined && journal.live.seq === 0) {
-      throw noHostIn(directory)
+      throw noHostError(directory)
     }
     if (file !== undefined && wasChanged(file)) {
       throw new Error(
@@ -106,13 +106,13 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
     const identifier = identifierOf(id)
     const places = pluginPlaces(directory, files)
     const root = join(places.plugins, directoryName(identifier))
-    const found = await pluginDirectory.read(identifier).catch(unlessMachineFault)
+    const found = await pluginDirectory.read(identifier).catch(rethrowSystemFault)
     const contents = found === undefined ? new Map<string, Uint8Array>() : await read(root, found.integrity)
     const keptContents: Uint8Array[] = []
     const folders = await keptPlaces(places, identifier)
     for (const release of kept) {
       for (const folder of folders) {
-        const content = await read(folder, release.integrity).catch(unlessMachineFault)
+        const content = await read(folder, release.integrity).catch(rethrowSystemFault)
         if (content === undefined || !isDeepStrictEqual(integrityOf(content), release.integrity)) continue
         keptContents.push(...content.values())
         break

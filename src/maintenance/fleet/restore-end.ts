@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 import { silentLogger } from '../../base/log/log.ts'
 import { eventsOf } from '../../fleet/journal/events-of.ts'
 import { type JournalStream, openJournalStream } from '../../fleet/journal/journal-stream.ts'
@@ -12,7 +12,7 @@ import type { Vault } from '../../journal/vault.ts'
 import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
 import { createPluginDirectory, integrityOf } from '../../repository/directories/plugin-directory.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
-import { type MembershipSettings, openFleetStores, whileAtRest } from './at-rest.ts'
+import { type MembershipSettings, openFleetStores, withLockedDirectory } from './membership-command.ts'
 import { createEventPublisher } from './publish-events.ts'
 
 /** What was put back. */
@@ -31,7 +31,7 @@ export interface RestoredEnd {
  */
 export async function restoreEnd(settings: MembershipSettings): Promise<RestoredEnd> {
   const { connection, directory, fleet, files, clock, ring } = settings
-  return whileAtRest(directory, async () => {
+  return withLockedDirectory(directory, async () => {
     const vault = createSecretVault(ring, () => undefined)
     const stream = await openJournalStream(connection, fleet, { mustExist: true })
     const stores = await openFleetStores(settings)
@@ -54,7 +54,7 @@ export async function restoreEnd(settings: MembershipSettings): Promise<Restored
       const withoutFiles: string[] = []
       const plugins = createPluginDirectory({ directory, files, logger: silentLogger })
       for (const { context } of installedIn(copy.state)) {
-        const found = await plugins.contents(identifierOf(context.id)).catch(unlessMachineFault)
+        const found = await plugins.contents(identifierOf(context.id)).catch(rethrowSystemFault)
         if (found !== undefined && isDeepStrictEqual(integrityOf(found), context.integrity))
           await stores.files.put(found.values())
         else withoutFiles.push(context.id)

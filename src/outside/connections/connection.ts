@@ -1,4 +1,4 @@
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { type BackOff, backOffDelay } from '../../base/time/back-off.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { createStartTime } from '../../base/time/start-time.ts'
@@ -13,7 +13,7 @@ import {
   connectionMessageLimit,
   messageOverhead,
   unsentLimit,
-  writtenNotice,
+  writtenReportBytes,
 } from '../../schema/outside/connection.ts'
 import { isUndecided } from '../own-listeners.ts'
 import { closingTime, type Link, type LinkEnd, type LinkEvents } from './link.ts'
@@ -176,7 +176,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
       if (!over && mine === attempt) link = make()
     }
     const fail = (error: unknown): void =>
-      events.ended({ reason: messageOf(error), refused: !isUndecided(error) && !isMachineFault(error) })
+      events.ended({ reason: messageOf(error), refused: !isUndecided(error) && !isSystemFault(error) })
     const opening = settings.open(events)
     if (opening instanceof Promise) {
       opening.then(take).catch(fail)
@@ -193,7 +193,7 @@ export function createConnection(settings: ConnectionSettings): OwnedConnection 
   function written(bytes: number): void {
     unsent -= bytes
     unsaid += bytes
-    if (unsent > 0 && unsaid < writtenNotice) return
+    if (unsent > 0 && unsaid < writtenReportBytes) return
     if (unsaid > 0 && state === 'open') listener.event({ event: 'written', bytes: unsaid })
     unsaid = 0
   }

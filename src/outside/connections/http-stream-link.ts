@@ -4,7 +4,7 @@ import { scheduleDeadline } from '../../base/time/clock.ts'
 import type { HttpRequest } from '../../schema/outside/outside.ts'
 import { createStreamDecoder } from '../http/http-body.ts'
 import { HttpFailure, type OpenAnswer } from '../http/open-answer.ts'
-import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { linkEndOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 
 export interface HttpStream {
   plugin: string
@@ -65,7 +65,7 @@ export function openHttpStream(
     ;({ body } = answer)
     const headers = new Map(answer.headers)
     // Also of what is thrown away.
-    body.on('error', (error) => end(endOf(error, answer.place)))
+    body.on('error', (error) => end(linkEndOf(error, answer.place)))
     if (over) {
       body.destroy()
       return
@@ -87,7 +87,7 @@ export function openHttpStream(
     .open(plugin, withDefaults(request, lastEventId), controller.signal, connect)
     .then(opened, (error: unknown) => {
       if (error instanceof HttpFailure) end({ reason: error.message, refused: error.refused })
-      else end(endOf(error, 'the server'))
+      else end(linkEndOf(error, 'the server'))
     })
 
   return {

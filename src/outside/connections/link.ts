@@ -5,7 +5,7 @@ import type { Finders } from '../discovery/finders.ts'
 import type { HttpClient } from '../http/http-client.ts'
 import { networkFailure } from '../network-error.ts'
 import { isRefusal, type OwnListeners } from '../own-listeners.ts'
-import type { WatchDelivery } from './delivery.ts'
+import type { DeliveryWatchdog } from './delivery-watchdog.ts'
 
 /** Milliseconds that what has been written, and the other side, may take once a connection is being closed. */
 export const closingTime = 2_000
@@ -49,14 +49,14 @@ export interface LinkContext {
   own: OwnListeners
   /** Sent as `User-Agent: lupine/<version>`. */
   hostVersion: string
-  watchDelivery: WatchDelivery
+  watchDelivery: DeliveryWatchdog
   http: Pick<HttpClient, 'open'>
   /** Loaded when something is looked for. */
   finders(): Promise<Finders>
 }
 
 /** What an error of a socket says, in words. */
-export function endOf(error: unknown, place: string): LinkEnd {
+export function linkEndOf(error: unknown, place: string): LinkEnd {
   if (isRefusal(error)) return { reason: messageOf(error), refused: true }
   const code = systemErrorCode(error)
   if (code === 'ECONNRESET' || code === 'EPIPE')

@@ -3,7 +3,7 @@ import { messageOf } from '../../base/problem.ts'
 import type { SerialTarget } from '../../schema/outside/connection.ts'
 import { openSerialPort, SerialFailure } from '../serial/open-serial-port.ts'
 import type { Link, LinkContext, LinkEnd, LinkEvents } from './link.ts'
-import { createSilence } from './silence.ts'
+import { createIdleTimer } from './idle-timer.ts'
 
 /** A serial port that nobody else has. */
 export function openSerial(
@@ -19,10 +19,10 @@ export function openSerial(
   /** Writes that have not gone yet. */
   let writing = 0
   let paused = false
-  const silence = createSilence(clock, target.silence, events.silence)
+  const idleTimer = createIdleTimer(clock, target.silence, events.silence)
 
   function end(reason: LinkEnd): void {
-    silence.close()
+    idleTimer.close()
     if (silent) return
     silent = true
     events.ended(reason)
@@ -47,7 +47,7 @@ export function openSerial(
     opened.on('data', (chunk: Uint8Array) => {
       if (silent || failure !== undefined) return
       events.message(chunk, { text: false })
-      silence.broken()
+      idleTimer.reset()
     })
     if (paused) opened.pause()
     if (silent || closing) shut()
@@ -57,7 +57,7 @@ export function openSerial(
   openSerialPort(settings).then(attach, (error: unknown) =>
     end({
       reason: messageOf(error),
-      refused: error instanceof SerialFailure && !error.passing,
+      refused: error instanceof SerialFailure && !error.isTransient,
     }),
   )
 
@@ -72,12 +72,12 @@ export function openSerial(
     },
     pause() {
       paused = true
-      silence.pause()
+      idleTimer.pause()
       port?.pause()
     },
     resume() {
       paused = false
-      silence.resume()
+      idleTimer.resume()
       port?.resume()
     },
     close() {
@@ -86,7 +86,7 @@ export function openSerial(
     },
     destroy() {
       silent = true
-      silence.close()
+      idleTimer.close()
       shut()
     },
   }

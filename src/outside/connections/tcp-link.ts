@@ -3,8 +3,8 @@ import { isIP } from 'node:net'
 import { scheduleDeadline } from '../../base/time/clock.ts'
 import type { TcpTarget } from '../../schema/outside/connection.ts'
 import { addressTimeoutWithin } from '../own-listeners.ts'
-import { endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
-import { createSilence } from './silence.ts'
+import { linkEndOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { createIdleTimer } from './idle-timer.ts'
 
 /** Bytes that are read and thrown away of a connection that is being closed. */
 const unwantedLimit = 1024 * 1024
@@ -37,10 +37,10 @@ export function openTcp(
     failure ??= { reason: `timeout: ${host} does not answer` }
     socket.destroy()
   })
-  const silence = createSilence(clock, target.silence, events.silence)
+  const idleTimer = createIdleTimer(clock, target.silence, events.silence)
 
   socket.on('error', (error) => {
-    failure ??= endOf(error, host)
+    failure ??= linkEndOf(error, host)
   })
   socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
     deadline.cancel()
@@ -57,12 +57,12 @@ export function openTcp(
       if (unwanted > unwantedLimit && socket.writableFinished) socket.destroy()
     } else if (!silent && failure === undefined) {
       events.message(chunk, { text: false })
-      silence.broken()
+      idleTimer.reset()
     }
   })
   socket.once('close', () => {
     deadline.cancel()
-    silence.close()
+    idleTimer.close()
     if (!silent) events.ended(failure ?? { reason: null })
   })
 
@@ -72,22 +72,22 @@ export function openTcp(
         if (error == null) written()
       }),
     pause() {
-      silence.pause()
+      idleTimer.pause()
       socket.pause()
     },
     resume() {
-      silence.resume()
+      idleTimer.resume()
       socket.resume()
     },
     close() {
       unwanted = 0
-      silence.close()
+      idleTimer.close()
       socket.end()
     },
     destroy() {
       silent = true
       deadline.cancel()
-      silence.close()
+      idleTimer.close()
       socket.destroy()
     },
   }

@@ -9,7 +9,7 @@ import {
 } from '../../schema/outside/connection.ts'
 import { isGeneratedHeader } from '../../schema/outside/generated-headers.ts'
 import { interimLimit, tooManyInterim } from '../http/open-answer.ts'
-import { closingTime, endOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
+import { closingTime, linkEndOf, type Link, type LinkContext, type LinkEnd, type LinkEvents } from './link.ts'
 import { parseWebSocketUrl } from './web-socket-address.ts'
 
 /** The code of a connection that ended without a word (RFC 6455, section 7.4.1). */
@@ -117,7 +117,7 @@ export function openWebSocket(
     giveUp(`${host} answered HTTP ${response.statusCode ?? 0}`)
   })
   socket.on('error', (error) => {
-    const end = endOf(error, host)
+    const end = linkEndOf(error, host)
     failure ??= { ...end, code: abnormalClosure }
   })
   socket.on('close', (code, reason) => {

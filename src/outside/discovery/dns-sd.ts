@@ -8,9 +8,9 @@ import {
   doubtTime,
   type Lease,
   leaseOfRecord,
-  nextOf,
+  nextDue,
   shorten,
-  takeAsk,
+  takeDueQuery,
 } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readTexts, type Txt } from './txt-record.ts'
@@ -199,13 +199,13 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
       const { pointers, target, texts, label, domain } = instance
       for (const [service, lease] of pointers) {
         if (lease.until <= now) pointers.delete(service)
-        else if (takeAsk(lease, now)) ask({ labels: [...service.split('.'), 'local'], type: 'PTR' })
+        else if (takeDueQuery(lease, now)) ask({ labels: [...service.split('.'), 'local'], type: 'PTR' })
       }
       if (target !== undefined && target.lease.until <= now) instance.target = undefined
-      else if (target !== undefined && takeAsk(target.lease, now))
+      else if (target !== undefined && takeDueQuery(target.lease, now))
         ask({ labels: [label, ...domain], type: 'SRV' })
       if (texts !== undefined && texts.lease.until <= now) instance.texts = undefined
-      else if (texts !== undefined && takeAsk(texts.lease, now))
+      else if (texts !== undefined && takeDueQuery(texts.lease, now))
         ask({ labels: [label, ...domain], type: 'TXT' })
       settle(instance, now)
       if (pointers.size === 0) instances.delete(key)
@@ -225,7 +225,7 @@ export function createDnsSd({ clock, send, set, warn }: FinderContext): FinderPr
   /** Sweeps when the next thing is due. */
   function plan(now: number): void {
     let at = Number.POSITIVE_INFINITY
-    for (const lease of leases()) at = Math.min(at, nextOf(lease))
+    for (const lease of leases()) at = Math.min(at, nextDue(lease))
     for (const { completeAt, texts, target, pointers, missing } of instances.values()) {
       if (completeAt !== undefined && texts === undefined && completeAt + textsTime > now)
         at = Math.min(at, completeAt + textsTime)

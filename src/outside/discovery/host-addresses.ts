@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { isIPv4 } from 'node:net'
 import type { DnsQuestion, DnsRecord } from './dns-message.ts'
-import { goodbyeTime, type Lease, leaseOfRecord, shorten, takeAsk } from './lease.ts'
+import { goodbyeTime, type Lease, leaseOfRecord, shorten, takeDueQuery } from './lease.ts'
 
 /** Addresses of the machines on which services are, as multicast DNS tells them (RFC 6762). Names count in any case. */
 export interface HostAddresses {
@@ -73,7 +73,7 @@ export function createHostAddresses({ ask, used, mostHosts }: HostAddressesSetti
       for (const [name, addresses] of hosts)
         for (const [address, lease] of addresses) {
           if (lease.until <= now) addresses.delete(address)
-          else if (takeAsk(lease, now))
+          else if (takeDueQuery(lease, now))
             ask({ labels: hostLabels(name), type: isIPv4(address) ? 'A' : 'AAAA' })
         }
     },

@@ -17,7 +17,7 @@ export const goodbyeTime = 1_000
 /** Milliseconds within which something has to be said again when the networks have changed, or this process stood still. */
 export const doubtTime = 10_000
 
-/** `seconds`: as it was said. */
+/** The lease of something that says to be there for so many seconds; no time beyond reason is believed. */
 export function leaseFor(now: number, seconds: number): Lease {
   const milliseconds = 1_000 * Math.min(Math.max(seconds, secondsBelieved.least), secondsBelieved.most)
   return { at: now, until: now + milliseconds, asks: askAgainAt.map((share) => now + share * milliseconds) }
@@ -30,7 +30,7 @@ export function leaseOfRecord(now: number, seconds: number): Lease {
   return lease
 }
 
-/** It ends soon unless it is said again. */
+/** Has it end sooner, unless it is said again. `asks`: when it is asked for until then. */
 export function shorten(lease: Lease, until: number, asks: number[] = []): void {
   lease.until = Math.min(lease.until, until)
   lease.asks = asks
@@ -43,13 +43,13 @@ export function allowForStandstill(lease: Lease, now: number): void {
   lease.asks = [now]
 }
 
-/** When something is to be done about it. */
-export function nextOf({ until, asks }: Lease): number {
+/** When it is to be asked for next, or ends. */
+export function nextDue({ until, asks }: Lease): number {
   return Math.min(until, asks[0] ?? until)
 }
 
-/** Whether it is to be asked for now; then not again before its next time. */
-export function takeAsk(lease: Lease, now: number): boolean {
+/** Whether it is to be asked for now. Each time that is due counts once. */
+export function takeDueQuery(lease: Lease, now: number): boolean {
   const passed = lease.asks.filter((at) => at <= now).length
   lease.asks.splice(0, passed)
   return passed > 0

@@ -3,7 +3,15 @@ import type { RemoteInfo } from 'node:dgram'
 import type { FoundService } from '../../schema/outside/discovery.ts'
 import { createDueTimer } from './due-timer.ts'
 import type { FinderContext, FinderProtocol } from './finder.ts'
-import { allowForStandstill, doubtTime, type Lease, leaseFor, nextOf, shorten, takeAsk } from './lease.ts'
+import {
+  allowForStandstill,
+  doubtTime,
+  type Lease,
+  leaseFor,
+  nextDue,
+  shorten,
+  takeDueQuery,
+} from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
 import { readSsdp, type SsdpMessage, writeSearch } from './ssdp-message.ts'
 
@@ -121,7 +129,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
       for (const [name, thing] of things) {
         for (const [address, { lease }] of thing) {
           if (lease.until <= now) thing.delete(address)
-          else if (takeAsk(lease, now)) asks = true
+          else if (takeDueQuery(lease, now)) asks = true
         }
         if (thing.size === 0) things.delete(name)
         settle(target, name)
@@ -137,7 +145,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
 
   function plan(now: number): void {
     let at = Number.POSITIVE_INFINITY
-    for (const lease of leases()) at = Math.min(at, nextOf(lease))
+    for (const lease of leases()) at = Math.min(at, nextDue(lease))
     sweepAt(at, now)
   }
 

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import type { buildConnector, Dispatcher, Pool } from 'undici'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { isLoopback } from '../../base/network/loopback.ts'
-import { unlessAborted } from '../../base/time/unless-aborted.ts'
+import { abortable } from '../../base/time/abortable.ts'
 import { portOf } from '../../base/network/url-port.ts'
 import type { HttpAddress } from './http-address.ts'
 import { createKeptConnections } from './kept-connections.ts'
@@ -131,7 +131,7 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
         callback(refusal, null)
         return
       }
-      return (own.concerns(port) ? guarded : plain)(options, callback)
+      return (own.mayListenAt(port) ? guarded : plain)(options, callback)
     }
   }
 
@@ -156,8 +156,8 @@ export function createHttpAgents(environment: Environment, own: OwnListeners): H
       // What is this machine's own a proxy elsewhere cannot reach.
       const direct = isLoopback(address.hostname)
       if (!direct) {
-        const judged = own.assertElsewhere(address.hostname, portOf(address.origin))
-        await unlessAborted(signal, judged, nobodyWaits, () => undefined)
+        const judged = own.assertNotOwn(address.hostname, portOf(address.origin))
+        await abortable(signal, judged, nobodyWaits, () => undefined)
       }
       const key = `${direct} ${insecure}`
       const agent = getOrInsert(agents, key, () => create(direct, insecure))

@@ -10,8 +10,8 @@ import {
   createAnswerOpener,
   HttpFailure,
   type OpenAnswer,
-  type OpenAnswerTo,
-  valueOf,
+  type AnswerOpener,
+  headerValue,
 } from './open-answer.ts'
 import type { OwnListeners } from '../own-listeners.ts'
 
@@ -37,7 +37,7 @@ export interface HttpAllowance {
 
 export interface HttpClient {
   /** Takes no place of the plugin's. */
-  open: OpenAnswerTo
+  open: AnswerOpener
   /**
    * Always answers; `signal` cuts it short. So many requests of one plugin are under way as it is allowed, whatever
    * its worker thinks; the others wait, in order.
@@ -68,7 +68,7 @@ export function createHttpClient({
   const running = new Set<Promise<HttpAnswer>>()
   let closed = false
 
-  async function exchange(...args: Parameters<OpenAnswerTo>): Promise<Exchange> {
+  async function exchange(...args: Parameters<AnswerOpener>): Promise<Exchange> {
     const [, request, signal] = args
     try {
       return await withBody(await open(...args), request.maxBody ?? bodyLimits.default)
@@ -161,7 +161,7 @@ async function withBody(
   try {
     const bytes = await readBody(body, limit)
     if (method === 'HEAD') return { status, headers, body: bytes }
-    const encoding = valueOf(headers, 'content-encoding') ?? ''
+    const encoding = headerValue(headers, 'content-encoding') ?? ''
     return { status, headers, body: await decodeBody(bytes, encoding, limit) }
   } catch (error) {
     if (!(error instanceof BodyError)) throw new HttpFailure(networkFailure(error, place), { refused: false })

@@ -56,7 +56,7 @@ export class HttpFailure extends Error {
  * Asks, follows and logs in until there is an answer that is none of these, and leaves the body to the caller. Rejects
  * with `HttpFailure`, and with anything once `signal` says so.
  */
-export type OpenAnswerTo = (
+export type AnswerOpener = (
   plugin: string,
   request: HttpRequest,
   signal: AbortSignal,
@@ -80,7 +80,7 @@ export function createAnswerOpener({
   hostVersion,
   rewrite,
   jars,
-}: AnswerOpenerSettings): OpenAnswerTo {
+}: AnswerOpenerSettings): AnswerOpener {
   /** The place that answers for this address. */
   function replacementFor(address: HttpAddress): HttpAddress {
     const origin = rewrite[address.origin]
@@ -150,7 +150,7 @@ export function createAnswerOpener({
     signal: AbortSignal,
   ) {
     const hasEnd = ['content-length', 'transfer-encoding'].some(
-      (name) => valueOf(headers, name) !== undefined,
+      (name) => headerValue(headers, name) !== undefined,
     )
     // It goes on until the connection ends, which the server may leave to us.
     if (!hasEnd) body.destroy()
@@ -179,7 +179,7 @@ export function createAnswerOpener({
         if (request.cookies === true) jars.save(plugin, hop.address, valuesOf(headers, 'set-cookie'))
         const challenge =
           response.statusCode === 401 && hop.digest !== undefined
-            ? digestChallenge(valueOf(headers, 'www-authenticate') ?? '')
+            ? digestChallenge(headerValue(headers, 'www-authenticate') ?? '')
             : undefined
         // Whoever refuses the right answer to a fresh nonce will refuse it again.
         const again = challenge !== undefined && (challenges === 0 || (challenges === 1 && challenge.stale))
@@ -203,7 +203,7 @@ export function createAnswerOpener({
         const wire = replacementFor(hop.address)
         const { response, headers } = await ask(wire)
         const status = response.statusCode
-        const target = redirectTarget(hop.address, status, valueOf(headers, 'location'))
+        const target = redirectTarget(hop.address, status, headerValue(headers, 'location'))
         if (target === undefined)
           return { method: hop.method, status, headers, body: response.body, place: hop.address.host }
         await passOver(response, headers, signal)
@@ -247,7 +247,7 @@ function valuesOf(headers: HttpAnswer['headers'], name: string): string[] {
   return headers.filter(([key]) => key === name).map(([, value]) => value)
 }
 
-export function valueOf(headers: HttpAnswer['headers'], name: string): string | undefined {
+export function headerValue(headers: HttpAnswer['headers'], name: string): string | undefined {
   return headers.find(([key]) => key === name)?.[1]
 }
 

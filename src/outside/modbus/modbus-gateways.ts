@@ -17,9 +17,9 @@ export const modbusTimeout = 5_000
 /** Attempts when no answer comes. */
 const attempts = 2
 /** Milliseconds after which an unused connection is closed: many gateways take only a handful. */
-export const idleLimit = 300_000
+export const idleTimeout = 300_000
 /** Requests of one plugin that wait for one gateway; a plugin that has more asks faster than it is answered. */
-export const modbusWaiting = 500
+export const waitingRequestsLimit = 500
 /** Connections at the same time; no home has that many gateways. */
 export const gatewayLimit = 256
 /** Those of them that may be busy with requests of one plugin, so that it cannot take them all. */
@@ -167,7 +167,7 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
     }
     gateway.serves = undefined
     if (closed || gateway.users.size === 0) drop(gateway)
-    else gateway.idle = clock.schedule(idleLimit, () => drop(gateway))
+    else gateway.idle = clock.schedule(idleTimeout, () => drop(gateway))
   }
 
   async function perform(gateway: Gateway, { request, signal }: Job): Promise<ModbusAnswer> {
@@ -210,8 +210,8 @@ export function createModbusGateways({ clock, own }: ModbusGatewaysSettings): Mo
           return
         }
         const waiting = gateway.waiting.get(plugin) ?? []
-        if (waiting.length >= modbusWaiting) {
-          refuse(`too many requests are waiting for ${gateway.key}: at most ${modbusWaiting}`)
+        if (waiting.length >= waitingRequestsLimit) {
+          refuse(`too many requests are waiting for ${gateway.key}: at most ${waitingRequestsLimit}`)
           return
         }
         gateway.users.add(plugin)

@@ -10,7 +10,7 @@ const notYet = new Set(['EAGAIN', 'EWOULDBLOCK', 'EINTR'])
  * Has a port that is pulled out close, as one that fails. Linux and macOS answer who reads it then with no bytes and no error, at
  * once; the library takes that for nothing yet, and asks again without a pause and without an end.
  */
-export function noticeHangUp({ port }: SerialPort): void {
+export function detectHangUp({ port }: SerialPort): void {
   if (port === undefined || !('poller' in port)) return
   const { poller } = port
   const isOpen = (): boolean => port.fd !== null

@@ -1,20 +1,20 @@
 import type { SerialPort } from 'serialport'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialSettings } from '../../schema/outside/connection.ts'
-import { noticeHangUp } from './hang-up.ts'
+import { detectHangUp } from './hang-up.ts'
 import { wakeForPoller } from './wake-for-poller.ts'
 import { serialLibrary } from './serial-library.ts'
 import { refuseSerialPath } from './serial-path.ts'
 
-/** Why a port could not be opened. `passing`: another attempt may do better. */
+/** Why a port could not be opened. `isTransient`: another attempt may do better. */
 export class SerialFailure extends Error {
   override readonly name = 'SerialFailure'
-  readonly passing: boolean
+  readonly isTransient: boolean
 
-  constructor(message: string, passing: boolean) {
+  constructor(message: string, isTransient: boolean) {
     super(message)
-    this.passing = passing
+    this.isTransient = isTransient
   }
 }
 
@@ -22,15 +22,15 @@ export class SerialFailure extends Error {
 export async function openSerialPort(settings: SerialSettings): Promise<SerialPort> {
   const { path } = settings
   const refusal = await refuseSerialPath(path)
-  if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.passing)
+  if (refusal !== undefined) throw new SerialFailure(refusal.reason, refusal.isTransient)
   const library = await serialLibrary().catch((error: unknown) => {
-    throw new SerialFailure(messageOf(error), isMachineFault(error))
+    throw new SerialFailure(messageOf(error), isSystemFault(error))
   })
   return new Promise((resolve, reject) => {
     const port = new library.SerialPort({ ...settings, autoOpen: false })
     port.open((error) => {
       if (error === null) {
-        noticeHangUp(port)
+        detectHangUp(port)
         wakeForPoller(port)
         resolve(port)
       } else reject(new SerialFailure(openFailure(error, path), true))

@@ -1,5 +1,5 @@
 import { platform } from 'node:os'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { lazyImport } from '../../base/lazy-import.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { SerialPortView } from '../../schema/outside/outside.ts'
@@ -14,7 +14,7 @@ export async function serialLibrary(): Promise<Library> {
   try {
     return await library()
   } catch (error) {
-    if (isMachineFault(error)) throw error
+    if (isSystemFault(error)) throw error
     throw new Error(
       `serial ports cannot be used here: the optional package serialport is not installed, or has no binary for this system (${messageOf(error)})`,
       { cause: error },

@@ -1,11 +1,11 @@
 import { readdir, readFile, realpath, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
-import { unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 
-/** Why a path is not opened as a serial port. `passing`: it may be one later. */
+/** Why a path is not opened as a serial port. `isTransient`: it may be one later. */
 export interface PathRefusal {
   reason: string
-  passing: boolean
+  isTransient: boolean
 }
 
 /** What Linux calls the kinds of terminals that are serial ports, or stand in for one. */
@@ -18,7 +18,10 @@ const serialKinds = new Set(['serial', 'pty:slave'])
  */
 export async function refuseSerialPath(path: string): Promise<PathRefusal | undefined> {
   if (platform() !== 'linux') return undefined
-  const refuse = (reason: string, passing = false): PathRefusal => ({ reason: `${path} ${reason}`, passing })
+  const refuse = (reason: string, isTransient = false): PathRefusal => ({
+    reason: `${path} ${reason}`,
+    isTransient,
+  })
   let device: { isCharacterDevice(): boolean; rdev: number }
   try {
     device = await stat(await realpath(path))
@@ -27,7 +30,7 @@ export async function refuseSerialPath(path: string): Promise<PathRefusal | unde
   }
   if (!device.isCharacterDevice()) return refuse('is no serial port')
   const number = deviceNumber(device.rdev)
-  const kind = kindIn(await textOf('/proc/tty/drivers'), number)
+  const kind = terminalKind(await textOf('/proc/tty/drivers'), number)
   if (kind === undefined || !serialKinds.has(kind)) return refuse('is no serial port')
   if (await isTerminalOfSomebody(device.rdev)) return refuse('is the terminal of a running program', true)
   return undefined
@@ -44,7 +47,7 @@ function deviceNumber(rdev: number): DeviceNumber {
 }
 
 /** The kind of terminal that has this number, by `/proc/tty/drivers`: name, node, major, minors, kind. Pure. */
-export function kindIn(drivers: string, { major, minor }: DeviceNumber): string | undefined {
+export function terminalKind(drivers: string, { major, minor }: DeviceNumber): string | undefined {
   for (const line of drivers.split('\n')) {
     const [ofMajor, minors = '', kind] = line.trim().split(/\s+/).slice(-3)
     const [first, last = first] = minors.split('-').map(Number)
@@ -71,7 +74,7 @@ async function textOf(file: string): Promise<string> {
   try {
     return await readFile(file, 'utf8')
   } catch (error) {
-    unlessMachineFault(error)
+    rethrowSystemFault(error)
     return ''
   }
 }

@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import { type FileSystem, isNotThere } from '../../base/files/file-system.ts'
+import { type FileSystem, isNotFound } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { isMachineFault, unlessMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault, rethrowSystemFault } from '../../base/files/system-fault.ts'
 import { storageFault } from '../../base/files/storage-fault.ts'
 import { messageOf, Problem, systemErrorCode } from '../../base/problem.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
@@ -55,7 +55,7 @@ export function createPluginDirectory(options: {
       return await readContainedFile(root, file, fileBytes)
     } catch (error) {
       const why = whyUnreadable(plugin, file, error)
-      if (isMachineFault(error)) throw new Problem('internal', why, { cause: error })
+      if (isSystemFault(error)) throw new Problem('internal', why, { cause: error })
       throw new Problem('manifest_invalid', why, {
         errors: [{ path: '', message: `${file} cannot be read` }],
         cause: error,
@@ -133,7 +133,7 @@ export function createPluginDirectory(options: {
       return manifest.version
     } catch (error) {
       // Nobody knows what is in there: it must not be taken for another version, nor removed for that.
-      if (isMachineFault(error)) throw error
+      if (isSystemFault(error)) throw error
       if (!isMissingFiles(error)) {
         logger.warn('A kept version of a plugin cannot be used', { plugin: plugin.fullId, error })
       }
@@ -142,12 +142,12 @@ export function createPluginDirectory(options: {
   }
 
   async function hasFiles(root: string, plugin: PluginIdentifier, integrity: Integrity): Promise<boolean> {
-    const found = await readIn(root, plugin).catch(unlessMachineFault)
+    const found = await readIn(root, plugin).catch(rethrowSystemFault)
     return found !== undefined && isDeepStrictEqual(found.integrity, integrity)
   }
 
   async function isAsPresent(plugin: PluginIdentifier, root: string): Promise<boolean> {
-    const present = await readIn(folderOf(plugin), plugin).catch(unlessMachineFault)
+    const present = await readIn(folderOf(plugin), plugin).catch(rethrowSystemFault)
     return present !== undefined && (await hasFiles(root, plugin, present.integrity))
   }
 
@@ -173,7 +173,7 @@ export function createPluginDirectory(options: {
       return path === undefined ? undefined : (await manifestIn(path, plugin))[0]
     },
 
-    async hasInstead(plugin, release) {
+    async matchesKeptVersion(plugin, release) {
       for (const path of await keptPlaces(places, plugin)) {
         if ((await versionIn(path, plugin)) !== release.version) continue
         if (!(await hasFiles(path, plugin, release.integrity))) continue
@@ -191,7 +191,7 @@ export function createPluginDirectory(options: {
       try {
         return await readContainedFile(root, file, fileBytes)
       } catch (error) {
-        const code = isMachineFault(error) ? 'internal' : 'doc_not_found'
+        const code = isSystemFault(error) ? 'internal' : 'doc_not_found'
         throw new Problem(code, whyUnreadable(plugin, file, error), { cause: error })
       }
     },
@@ -243,10 +243,10 @@ function whyUnreadable(plugin: PluginIdentifier, file: string, error: unknown): 
   const place = `plugins/${directoryName(plugin)}/${file}`
   if (error instanceof FileRefused) return `The file ${place} ${error.message}.`
   const code = systemErrorCode(error)
-  if (isNotThere(error)) {
+  if (isNotFound(error)) {
     return `The file ${place} is missing; put it there, or update the plugin to fetch it again.`
   }
-  const reason = isMachineFault(error) ? storageFault(error) : undefined
+  const reason = isSystemFault(error) ? storageFault(error) : undefined
   if (reason !== undefined) return `The file ${place} cannot be read. ${reason}`
   return `The file ${place} cannot be read (${code ?? messageOf(error)}); check its permissions.`
 }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { dirname, join } from 'node:path'
-import { type FileSystem, isNotThere, readNames, systemFileSystem } from '../../base/files/file-system.ts'
+import { type FileSystem, isNotFound, readNames, systemFileSystem } from '../../base/files/file-system.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { makeDataFolder, writing } from '../../base/files/storage-fault.ts'
+import { makeDataFolder, asStorageProblem } from '../../base/files/storage-fault.ts'
 import { directoryName, type PluginIdentifier } from '../../schema/names/identifier.ts'
 import { syncDirectory } from './storage.ts'
 
@@ -49,7 +49,7 @@ export async function isThere({ files }: PluginPlaces, path: string): Promise<bo
     await files.lstat(path)
     return true
   } catch (error) {
-    if (isNotThere(error)) return false
+    if (isNotFound(error)) return false
     throw error
   }
 }
@@ -57,7 +57,7 @@ export async function isThere({ files }: PluginPlaces, path: string): Promise<bo
 /** Gives back the place that was made for a plugin that is being fetched. */
 export async function makeStagingDirectory({ files, staging }: PluginPlaces): Promise<string> {
   const path = join(staging, randomUUID())
-  await writing(() => makeDataFolder(files, path))
+  await asStorageProblem(() => makeDataFolder(files, path))
   return path
 }
 
@@ -168,12 +168,12 @@ async function settle(places: PluginPlaces, name: string): Promise<'completed' |
 
 /** Puts what was staged, or one of `keptPlaces`, in place; what was there becomes the previous version. */
 export function swapIn(places: PluginPlaces, plugin: PluginIdentifier, source: string): Promise<Swap> {
-  return writing(() => replace(places, plugin, source))
+  return asStorageProblem(() => replace(places, plugin, source))
 }
 
 /** Ends a replacement of this plugin that a full disk interrupted. */
 export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {
-  return writing(async () => {
+  return asStorageProblem(async () => {
     await settle(places, directoryName(plugin))
   })
 }
@@ -181,7 +181,7 @@ export function settleSwap(places: PluginPlaces, plugin: PluginIdentifier): Prom
 /** Makes what was staged a version that was replaced. */
 export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, staged: string): Promise<void> {
   const { older } = pathsOf(places, directoryName(plugin))
-  return writing(async () => {
+  return asStorageProblem(async () => {
     await makeDataFolder(places.files, older)
     await move(places, staged, join(older, randomUUID()))
   })
@@ -190,7 +190,7 @@ export function keepStaged(places: PluginPlaces, plugin: PluginIdentifier, stage
 /** Where versions that were replaced are, the one before the present first. */
 export function keptPlaces(places: PluginPlaces, plugin: PluginIdentifier): Promise<string[]> {
   const { previous, older } = pathsOf(places, directoryName(plugin))
-  return writing(async () => {
+  return asStorageProblem(async () => {
     const names = await readNames(places.files, older)
     const found = names.map((name) => join(older, name))
     return (await isThere(places, previous)) ? [previous, ...found] : found
@@ -216,13 +216,13 @@ export async function pruneKept(
   const { previous } = pathsOf(places, directoryName(plugin))
   for (const path of await keptPlaces(places, plugin)) {
     if (wanted.has(path) || (path === previous && !(await same(path)))) continue
-    await writing(() => removeWhole(places, path))
+    await asStorageProblem(() => removeWhole(places, path))
   }
 }
 
 export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Promise<void> {
   const { current, previous, older, swap } = pathsOf(places, directoryName(plugin))
-  return writing(async () => {
+  return asStorageProblem(async () => {
     for (const path of [current, previous, older, swap]) await removeWhole(places, path)
   })
 }
@@ -230,14 +230,14 @@ export function removePlugin(places: PluginPlaces, plugin: PluginIdentifier): Pr
 /** Throws `storage_full` where `recoverSwaps` could not read what is there. Changes nothing. */
 export function requireReadable(places: PluginPlaces): Promise<void> {
   const { files, swap, previous, older } = places
-  return writing(async () => {
+  return asStorageProblem(async () => {
     for (const path of [swap, previous, older]) await readNames(files, path)
   })
 }
 
 /** Only for the start: nothing may be fetched at the same time. */
 export async function recoverSwaps(places: PluginPlaces, logger: Logger): Promise<void> {
-  await writing(async () => {
+  await asStorageProblem(async () => {
     for (const name of await readNames(places.files, places.swap)) {
       const outcome = await settle(places, name)
       logger.warn('The replacement of a plugin was interrupted', { directory: name, outcome })

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path'
 import { Problem, systemErrorCode } from '../../base/problem.ts'
-import { writing } from '../../base/files/storage-fault.ts'
+import { asStorageProblem } from '../../base/files/storage-fault.ts'
 import type { PluginIdentifier } from '../../schema/names/identifier.ts'
 import {
   allFiles,
@@ -139,7 +139,7 @@ export async function writeStaged(
     throw new Problem('manifest_invalid', `${fullId} has a file at ${outside}, which is outside its folder.`)
   const root = await makeStagingDirectory(places)
   try {
-    await writing(async () => {
+    await asStorageProblem(async () => {
       const directories = new Set([root])
       for (const [file, bytes] of contents) {
         await writeDurably(places.files, root, file, bytes)

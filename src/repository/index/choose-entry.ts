@@ -2,7 +2,7 @@ import { Problem } from '../../base/problem.ts'
 import type { PluginIdentifier } from '../../schema/names/identifier.ts'
 import type { RepositoryEntry } from '../../schema/manifest/repository-index.ts'
 import type { OpenRepository } from './index-cache.ts'
-import type { RepositorySettings, VersionWish } from '../repository.ts'
+import type { RepositorySettings, RequestedVersion } from '../repository.ts'
 import { isNewer, isPrerelease, isSameVersion } from '../versions.ts'
 
 /** Versions that are named to who has asked for one that is not there. */
@@ -29,13 +29,13 @@ export function chooseEntry(
   { byPlugin, unusable }: OpenRepository,
   repository: RepositorySettings,
   plugin: PluginIdentifier,
-  { version, installed }: VersionWish,
+  { version, installed }: RequestedVersion,
 ): RepositoryEntry {
   const entries = byPlugin.get(plugin.fullId) ?? []
   const newest = newestFor(entries, installed)
   if (newest === undefined) {
     const wrong = unusable.find(({ fullId }) => fullId === plugin.fullId)
-    if (wrong === undefined) throw notOffered(repository, plugin, undefined, [])
+    if (wrong === undefined) throw notOfferedProblem(repository, plugin, undefined, [])
     const list = wrong.errors.map(({ path, message }) => `${path} ${message}`).join('; ')
     throw new Problem(
       'repository_unreachable',
@@ -47,7 +47,7 @@ export function chooseEntry(
   return entries.find((entry) => isSameVersion(entry.version, version)) ?? newest
 }
 
-export function notOffered(
+export function notOfferedProblem(
   { name }: RepositorySettings,
   { fullId }: PluginIdentifier,
   version: string | undefined,

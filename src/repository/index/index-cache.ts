@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Clock } from '../../base/time/clock.ts'
-import { inTurns } from '../../base/time/in-turns.ts'
+import { runCooperatively } from '../../base/time/cooperative-steps.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { MinisignError } from '../../base/keys/minisign.ts'
 import { messageOf, Problem } from '../../base/problem.ts'
 import { indexSteps, type ReadIndex } from './index-file.ts'
 import { openSource, type SourceOptions } from '../sources/open-source.ts'
 import type { RepositorySettings, SigningTimes } from '../repository.ts'
-import { fetchIndex, type GoodSignature, requireLatest, unsigned } from './signed-index.ts'
+import { fetchIndex, type GoodSignature, requireNotOlder, unsignedProblem } from './signed-index.ts'
 import { type Source, MissingFileError, SourceError, type Validators } from '../sources/source.ts'
 
 export interface OpenRepository extends KeptIndex {
@@ -76,7 +76,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
       signatureBytes: limits.signatureBytes,
       signal,
     }).catch((error: unknown) => {
-      throw error instanceof MinisignError ? unsigned(repository, source.place, error) : error
+      throw error instanceof MinisignError ? unsignedProblem(repository, source.place, error) : error
     })
     if (answer === 'unchanged' && entry.known !== undefined) {
       entry.known.at = clock.monotonic()
@@ -86,7 +86,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
     const { bytes, validators, signature } = answer
     const digest = createHash('sha256').update(bytes).digest('hex')
     const { known } = entry
-    const contents = known?.digest === digest ? known.read : await inTurns(indexSteps(bytes))
+    const contents = known?.digest === digest ? known.read : await runCooperatively(indexSteps(bytes))
     const read = { ...contents, signature }
     entry.known = { read, digest, validators, at: clock.monotonic() }
     for (const { fullId, errors } of read.unusable.slice(0, toldEntries)) {
@@ -149,13 +149,13 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
         const entry = entryOf(repository)
         const found = await read(repository, entry, fresh)
         if (found.signature !== undefined) {
-          await requireLatest(repository, entry.source.place, found.signature, times)
+          await requireNotOlder(repository, entry.source.place, found.signature, times)
         }
         namespaces.set(keyOf(repository), found.index.namespace)
         refused.delete(keyOf(repository))
         return { ...found, source: entry.source }
       } catch (error) {
-        const problem = unreachable(repository, entries.get(keyOf(repository))?.source.place, error)
+        const problem = unreachableProblem(repository, entries.get(keyOf(repository))?.source.place, error)
         tellRefusal(repository, problem)
         throw problem
       }
@@ -164,7 +164,7 @@ export function createIndexCache(options: IndexCacheOptions): IndexCache {
 }
 
 /** The problem of a repository that could not be read; other problems stay what they are. */
-export function unreachable(
+export function unreachableProblem(
   { name }: RepositorySettings,
   place: string | undefined,
   error: unknown,

@@ -1,5 +1,5 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
-import { atOnce, type Steps } from '../../base/time/in-turns.ts'
+import { runToCompletion, type Steps } from '../../base/time/cooperative-steps.ts'
 import { trimEndOf } from '../../base/text/trim-end.ts'
 import { isJsonObject } from '../../base/text/json.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
@@ -22,7 +22,7 @@ import { SourceError } from '../sources/source.ts'
 import { newestFirst } from '../versions.ts'
 
 /** More entries than so many are no list of plugins: with nothing but what they must have they fill the mebibyte. */
-export const indexEntries = 20_000
+export const indexEntriesLimit = 20_000
 
 /** Entries that cannot be used of which it is said why: that takes long, and an index may be of nothing else. */
 const patience = 200
@@ -38,7 +38,7 @@ export interface ReadIndex {
 }
 
 /** Throws `SourceError` with what is wrong with the index as a whole. */
-export const readIndexFile = (bytes: Uint8Array): ReadIndex => atOnce(indexSteps(bytes))
+export const readIndexFile = (bytes: Uint8Array): ReadIndex => runToCompletion(indexSteps(bytes))
 
 /** The same entry by entry: a large index takes a quarter of a second. */
 export function* indexSteps(bytes: Uint8Array): Steps<ReadIndex> {
@@ -57,9 +57,9 @@ export function* indexSteps(bytes: Uint8Array): Steps<ReadIndex> {
     throw new SourceError(`its ${indexFile} is not an index: ${list}`)
   }
   const { namespace, plugins } = head.value.value
-  if (plugins.length > indexEntries) {
+  if (plugins.length > indexEntriesLimit) {
     throw new SourceError(
-      `its ${indexFile} has ${plugins.length} entries, and this host reads at most ${indexEntries}; tell its maintainer`,
+      `its ${indexFile} has ${plugins.length} entries, and this host reads at most ${indexEntriesLimit}; tell its maintainer`,
     )
   }
   const usable: RepositoryEntry[] = []

@@ -54,7 +54,7 @@ export async function fetchIndex(
 }
 
 /** The problem of a repository whose index is not signed with its key. */
-export function unsigned({ name }: RepositorySettings, place: string, error: MinisignError): Problem {
+export function unsignedProblem({ name }: RepositorySettings, place: string, error: MinisignError): Problem {
   return new Problem(
     'signature_invalid',
     `The repository "${name}" (${place}) is refused: its ${signatureFile} ${error.message}. ` +
@@ -65,7 +65,7 @@ export function unsigned({ name }: RepositorySettings, place: string, error: Min
 }
 
 /** Refuses an index that was signed before another one that was seen, and remembers when this one was. */
-export async function requireLatest(
+export async function requireNotOlder(
   repository: RepositorySettings,
   place: string,
   { signedAt }: GoodSignature,

@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { basename, dirname } from 'node:path'
-import { isNotThere } from '../../base/files/file-system.ts'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isNotFound } from '../../base/files/file-system.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import { indexFile } from '../../schema/manifest/repository-index.ts'
 import { FileRefused, readContainedFile } from './contained-file.ts'
@@ -36,8 +36,8 @@ export function createDirectorySource(
     } catch (error) {
       if (error instanceof SourceError) throw error
       if (error instanceof FileRefused) throw new SourceError(`${path} ${error.message}`)
-      if (isNotThere(error)) return undefined
-      const advice = isMachineFault(error)
+      if (isNotFound(error)) return undefined
+      const advice = isSystemFault(error)
         ? 'the machine is short of something, or a disk fails; try again later'
         : 'check its permissions'
       throw new SourceError(

@@ -6,7 +6,7 @@ import { isContainedPath } from './contained-file.ts'
 import { withFetchDeadline } from './fetch-deadline.ts'
 import { createHttpGet, type Network, type Response, systemNetwork } from './http-get.ts'
 import type { RepositoryLimits } from '../limits.ts'
-import { networkReason } from './network-reason.ts'
+import { fetchFailureReason } from './fetch-failure.ts'
 import { type Source, SourceError, type Validators } from './source.ts'
 
 export interface HttpSourceOptions {
@@ -72,7 +72,7 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
       })
     } catch (error) {
       if (error instanceof SourceError || error === signal.reason) throw error
-      throw new SourceError(networkReason(path, error, clock.now()), { cause: error })
+      throw new SourceError(fetchFailureReason(path, error, clock.now()), { cause: error })
     }
   }
 

@@ -38,7 +38,7 @@ export interface Backpressure {
    */
   background(bytes: number, task: () => void): void
   /** From now on nothing has to wait: the clean-up has a deadline, and an end. */
-  relent(): void
+  stopThrottling(): void
   close(): void
 }
 
@@ -52,13 +52,13 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
   /** When the last credit that was held back is given. */
   let creditAt = Number.NEGATIVE_INFINITY
   let slowedAt = Number.NEGATIVE_INFINITY
-  let relenting = false
+  let isUnthrottled = false
   let closed = false
 
   /** Milliseconds that the plugin has to wait after having asked for so much. */
   function charge(operations: number, bytes: number): number {
     const { owed, of } = chargeOwn(operations, bytes)
-    if (relenting) return 0
+    if (isUnthrottled) return 0
     if (owed > 0 && clock.monotonic() - slowedAt >= limits.slowdownNotice) {
       slowedAt = clock.monotonic()
       limitReached(of)
@@ -93,7 +93,7 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
         creditAt = Math.min(now + owed, Math.max(now, creditAt) + limits.drainDeadline)
         later(creditAt - now, () => giveCredit(credits))
       }
-      const caughtUp = relenting ? undefined : congested()
+      const caughtUp = isUnthrottled ? undefined : congested()
       if (caughtUp === undefined) sentMeanwhile = 0
       else sentMeanwhile += bytes + operations * operationOverhead
       if (caughtUp === undefined || sentMeanwhile <= bytesWhileCongested) give()
@@ -106,10 +106,10 @@ export function createBackpressure(settings: BackpressureSettings): Backpressure
     answer: (bytes, task) => later(Math.min(charge(1, bytes), limits.drainDeadline), task),
     background(bytes, task) {
       const { owed } = chargeBackground(1, bytes)
-      later(Math.min(relenting ? 0 : owed, limits.drainDeadline), task)
+      later(Math.min(isUnthrottled ? 0 : owed, limits.drainDeadline), task)
     },
-    relent() {
-      relenting = true
+    stopThrottling() {
+      isUnthrottled = true
     },
     close() {
       closed = true

@@ -133,7 +133,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
         ? 'hardly any memory was left, and it has most of a worker that it shares'
         : `it takes too much ${excess} of a worker that it shares`
     const reason = `${why}, and gets ${slot.moveAway(excess)}`
-    dispatcher.say('warn', reason)
+    dispatcher.log('warn', reason)
     services.moveAway(reason)
   }
 
@@ -157,7 +157,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
 
   async function cleanUp(error?: IsolateError): Promise<void> {
     life.running = false
-    backpressure.relent()
+    backpressure.stopThrottling()
     pluginCalls.publish(number, false)
     slot.watch(false)
     slot.post({ kind: 'unload', isolate: number })
@@ -165,7 +165,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
     try {
       await withDeadline(clock, limits.unloadDeadline, unloaded.promise, late)
     } catch (late) {
-      dispatcher.say('error', `${messageOf(late)}; the plugin was ended by force`)
+      dispatcher.log('error', `${messageOf(late)}; the plugin was ended by force`)
       await letGo()
     }
     await end(error)
@@ -206,7 +206,7 @@ export function createIsolateEnd(settings: IsolateEndSettings): IsolateEnd {
         return
       }
       if (error.code === 'out_of_memory') dispatcher.limitReached('memory', slot.heapMegabytes)
-      if (unloading !== undefined) dispatcher.say('error', `onCleanup: ${error.message}`)
+      if (unloading !== undefined) dispatcher.log('error', `onCleanup: ${error.message}`)
       void end(unloading === undefined ? error : undefined)
     },
   }

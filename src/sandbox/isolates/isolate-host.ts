@@ -1,4 +1,4 @@
-import { byKind } from '../../base/by-kind.ts'
+import { dispatchByKind } from '../../base/dispatch-by-kind.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import { withCountedDeadline } from '../../base/time/starvation.ts'
 import { cutText, cutTexts } from '../../base/text/cut-text.ts'
@@ -63,7 +63,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     deliver: (...frame) => deliveries.connection(...frame),
     later: queue,
   })
-  const warn = (message: string): void => dispatcher.say('warn', message)
+  const warn = (message: string): void => dispatcher.log('warn', message)
   const flow = createFlow(limits.deliveryBytes)
   const deliveries = createDeliveries({
     isolate: number,
@@ -116,7 +116,7 @@ export function createIsolateHost(settings: IsolateHostSettings): IsolateHost {
     refuseUse: (plugin) => services.refuseUse(plugin),
   })
 
-  const receive = byKind<Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>>({
+  const receive = dispatchByKind<Exclude<IsolateMessage, { kind: 'question' | 'abandon' | 'batch' }>>({
     loaded: () => loaded.resolve(undefined),
     loadFailed({ code, failure }) {
       life.released = true

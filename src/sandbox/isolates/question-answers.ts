@@ -1,4 +1,4 @@
-import { byKind } from '../../base/by-kind.ts'
+import { dispatchByKind } from '../../base/dispatch-by-kind.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { Answer, Question } from '../../schema/worker/question.ts'
 import type { Reply } from '../calls/pending-requests.ts'
@@ -19,7 +19,7 @@ export function createQuestionAnswers(
   settings: QuestionAnswersSettings,
 ): (question: Question, reply: Reply) => void {
   const { isolate, services, pluginCalls, warn } = settings
-  const askHost = byKind<HostQuestion, Answer | Promise<Answer>>(services)
+  const askHost = dispatchByKind<HostQuestion, Answer | Promise<Answer>>(services)
   /** Short ids that named several plugins, and about which the plugin's log has a line. */
   const ambiguous = new Set<string>()
 

@@ -6,7 +6,7 @@ import { type LogLine, parseLogLine } from '../../schema/worker/log-line.ts'
 import type { Frame, FrameReader, ValueKind } from '../../schema/worker/message-frames.ts'
 import { fits, textLimits } from '../../schema/parsing/text.ts'
 import type { IsolateServices } from '../isolate.ts'
-import type { HeldThings } from './held-things.ts'
+import type { HeldResources } from './held-resources.ts'
 import type { KeptBytes } from './kept-bytes.ts'
 import type { OpenConnections } from './open-connections.ts'
 
@@ -18,7 +18,7 @@ export interface FrameDispatcherSettings {
   /** Full id. */
   plugin: string
   services: Pick<IsolateServices, 'emit' | 'publish' | 'log' | 'setValue'>
-  held: Pick<HeldThings, 'noteValue'>
+  held: Pick<HeldResources, 'noteValue'>
   kept: Pick<KeptBytes, 'admitValue'>
   connections: Pick<OpenConnections, 'write'>
   /** There is no room for a value. */

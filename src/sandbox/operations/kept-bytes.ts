@@ -1,4 +1,4 @@
-import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
+import { createByteQuota, type Sizes } from '../../schema/worker/byte-quota.ts'
 import { exposureBytesLimit, operationSize } from '../../schema/worker/operation-size.ts'
 import type { ValueKind } from '../../schema/worker/message-frames.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
@@ -12,14 +12,14 @@ export interface KeptBytes {
 }
 
 export function createKeptBytes(limit: number): KeptBytes {
-  const keep = createByteRoom(limit)
+  const keep = createByteQuota(limit)
   const values: Record<ValueKind, Sizes> = {
     object: new Map(),
     sensor: new Map(),
     control: new Map(),
     exposed: new Map(),
   }
-  const describe = createByteRoom(exposureBytesLimit)
+  const describe = createByteQuota(exposureBytesLimit)
   const descriptions: Sizes = new Map()
   return {
     admit(operation) {

@@ -1,4 +1,4 @@
-import { byKind } from '../../base/by-kind.ts'
+import { dispatchByKind } from '../../base/dispatch-by-kind.ts'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
@@ -8,7 +8,7 @@ import { type LogEntry, noResources, type Resources } from '../../schema/plugin/
 import { type LimitName, limitUnit } from '../../schema/plugin/plugin-limits.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 import { createFrameDispatcher, type ServeFrames } from './frame-dispatcher.ts'
-import { createHeldThings } from './held-things.ts'
+import { createHeldResources } from './held-resources.ts'
 import type { IsolateServices } from '../isolate.ts'
 import { createKeptBytes } from './kept-bytes.ts'
 import type { SandboxLimits } from '../limits.ts'
@@ -41,7 +41,7 @@ export interface OperationDispatcher {
   /** The same for what comes as frames. */
   readonly serveFrames: ServeFrames
   /** A line in the plugin's own log. */
-  say(level: LogEntry['level'], message: string): void
+  log(level: LogEntry['level'], message: string): void
   /** Told to the log and to the host, once for each. `value`: when it is not the plugin's own. */
   limitReached(limit: LimitName, value?: number): void
   /** What the isolate has counted in its tables. */
@@ -55,7 +55,7 @@ export interface OperationDispatcher {
 
 export function createOperationDispatcher(settings: OperationDispatcherSettings): OperationDispatcher {
   const { clock, logger, limits, plugin, services, stored, answer } = settings
-  const held = createHeldThings(limits)
+  const held = createHeldResources(limits)
   const kept = createKeptBytes(limits.keptBytes)
   const admitKeyValue = createStoredBytes(limits.keyValueBytes, stored)
   const calls = createOpenCalls({ clock, services, answer })
@@ -63,7 +63,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
     ...{ limits, services },
     deliver: settings.deliver,
     later: settings.later,
-    warn: (message) => say('warn', message),
+    warn: (message) => log('warn', message),
   })
   const told = new Set<LimitName>()
   let crampedAt = Number.NEGATIVE_INFINITY
@@ -71,7 +71,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   function warnOfRoom(): void {
     if (clock.monotonic() - crampedAt < limits.slowdownNotice) return
     crampedAt = clock.monotonic()
-    say(
+    log(
       'warn',
       `values were not taken over: the objects, sensors and controls of a plugin may have ${limits.keptBytes} bytes at most`,
     )
@@ -80,15 +80,15 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
   function limitReached(limit: LimitName, value = limits[limit]): void {
     if (told.has(limit)) return
     told.add(limit)
-    say('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
+    log('warn', `limit reached: ${limit} is ${value}${limitUnit(limit)}`)
     services.limitReached(limit, value)
   }
 
-  function say(level: LogEntry['level'], message: string): void {
+  function log(level: LogEntry['level'], message: string): void {
     services.log(serializeJson({ at: new Date(clock.now()).toISOString(), level, message }))
   }
 
-  const perform = byKind<Operation>({
+  const perform = dispatchByKind<Operation>({
     ...services,
     limitReached: ({ limit }) => limitReached(limit),
     resources({ resources }) {
@@ -130,7 +130,7 @@ export function createOperationDispatcher(settings: OperationDispatcherSettings)
       ...{ logger, plugin, services, held, kept, connections },
       cramped: warnOfRoom,
     }),
-    say,
+    log,
     limitReached,
     resources: noResources,
     release: held.release,

@@ -1,4 +1,4 @@
-import { createByteRoom, type Sizes } from '../../schema/worker/byte-room.ts'
+import { createByteQuota, type Sizes } from '../../schema/worker/byte-quota.ts'
 import { keyValueSize } from '../../schema/worker/operation-size.ts'
 import type { KeyValue, Operation } from '../../schema/worker/operation.ts'
 
@@ -12,7 +12,7 @@ export function createStoredBytes(
 ): (operation: Extract<Operation, { kind: 'setKeyValue' }>) => boolean {
   const stored = Object.entries(entries).map(([key, { value }]) => [key, keyValueSize(key, value)] as const)
   const sizes: Sizes = new Map(stored)
-  const room = createByteRoom(
+  const room = createByteQuota(
     limit,
     stored.reduce((sum, [, size]) => sum + size, 0),
   )

@@ -1,5 +1,5 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { countedTime, createProcessorLook } from '../../base/time/starvation.ts'
+import { countedTime, createProcessorTimeMeter } from '../../base/time/starvation.ts'
 
 export interface HeartbeatSettings {
   clock: Clock
@@ -38,7 +38,7 @@ export function createHeartbeat(settings: HeartbeatSettings): Heartbeat {
   let answered = 0
   let silence = 0
   let idleBeats = 0
-  const processorSinceBeat = createProcessorLook(clock, settings.waited)
+  const processorSinceBeat = createProcessorTimeMeter(clock, settings.waited)
 
   function beat(): void {
     next = undefined

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { IsolateError, type IsolateErrorCode } from '../isolate.ts'
 import type { SandboxLimits } from '../limits.ts'
 import type { MemoryUser } from './memory-eviction.ts'
@@ -76,7 +76,7 @@ export function createSharedWorker(settings: SharedWorkerSettings): SharedWorker
         const plugin = culprit === undefined ? undefined : isolates.get(culprit)
         const because = plugin === undefined ? 'its worker' : `the worker that it shared with ${plugin}`
         forNeighbours = new IsolateError('neighbour_ended', `${because} ended: ${error.code}`)
-        if (isMachineFault(error)) {
+        if (isSystemFault(error)) {
           // It never began.
           forNeighbours = error
           settings.died(worker, [], error)

@@ -6,11 +6,11 @@ import type { Excess } from '../../schema/worker/worker-protocol.ts'
 import { type ChosenLimits, workersOwnLimits } from '../../schema/plugin/plugin-limits.ts'
 import { placeIsolate, workersAtFirst } from './placement.ts'
 import { delayOptimization } from './optimization-delay.ts'
-import type { OwnWorkersSettings } from './own-workers.ts'
+import type { DedicatedWorkersSettings } from './dedicated-workers.ts'
 import type { WorkerSlot, WorkerSlots } from './worker-slot.ts'
 import { createSharedWorker, type SharedWorker } from './shared-worker.ts'
 
-export interface WorkerPoolSettings extends OwnWorkersSettings {
+export interface WorkerPoolSettings extends DedicatedWorkersSettings {
   own: WorkerSlots
 }
 
@@ -62,7 +62,7 @@ export function createWorkerPool({
   }
 
   /** Where many share a worker it may be nobody's fault that they fill it. Answers whether they are so many. */
-  function crowdOut(worker: SharedWorker, isolate: number, { id, version }: IsolateSource): boolean {
+  function reportWorkerFull(worker: SharedWorker, isolate: number, { id, version }: IsolateSource): boolean {
     // One whose load has failed has left it already.
     const others = worker.isolates.size - (worker.isolates.has(isolate) ? 1 : 0)
     if (others < limits.isolatesInSmallGroup) return false
@@ -73,7 +73,7 @@ export function createWorkerPool({
   }
 
   function moveAway(worker: SharedWorker, isolate: number, source: IsolateSource, excess: Excess): string {
-    if (excess !== 'time' && crowdOut(worker, isolate, source)) return 'another one'
+    if (excess !== 'time' && reportWorkerFull(worker, isolate, source)) return 'another one'
     const { id } = source
     setApart(id)
     logger.warn('A plugin gets a worker of its own', { plugin: id, excess })
@@ -167,11 +167,11 @@ export function createWorkerPool({
         heapMegabytes: limits.sharedHeapMegabytes,
         watch: () => undefined,
         moveAway: (excess) => moveAway(worker, isolate, source, excess),
-        crowdOut: () => void crowdOut(worker, isolate, source),
+        reportWorkerFull: () => void reportWorkerFull(worker, isolate, source),
         leave: (inOrder) => leave(worker, isolate, inOrder),
       }
     },
-    takeOwn: own.takeOwn,
+    takeDedicated: own.takeDedicated,
     async close() {
       closing = true
       optimizeAsUsual()

@@ -16,7 +16,7 @@ export interface WorkerSlot extends Pick<
   /** The plugin takes too much of this worker. Answers which one it gets the next time, as a part of a sentence. */
   moveAway(excess: Excess): string
   /** Others fill this worker, so that it did not load: the next time it goes to fewer, if these are many. */
-  crowdOut(): void
+  reportWorkerFull(): void
   /** The isolate has ended. `inOrder`: nothing of it is left in the worker. Does not wait for the others. */
   leave(inOrder: boolean): Promise<void>
 }
@@ -26,7 +26,7 @@ export interface WorkerSlots {
   /** Throws `IsolateError` when the system has no room for one more worker. */
   take(isolate: number, source: IsolateSource): WorkerSlot
   /** The same, always in a worker of its own. */
-  takeOwn(isolate: number, source: IsolateSource): WorkerSlot
+  takeDedicated(isolate: number, source: IsolateSource): WorkerSlot
   /**
    * So many isolates come in a moment: workers that they will share are started beforehand, and those that are too many end.
    * Throws nothing.

@@ -3,7 +3,7 @@ import { signalCells } from '../../schema/worker/shared-cells.ts'
 import { type MessagePort, Worker } from 'node:worker_threads'
 import type { Clock } from '../../base/time/clock.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { isMachineFault } from '../../base/files/machine-fault.ts'
+import { isSystemFault } from '../../base/files/system-fault.ts'
 import { messageOf, systemErrorCode } from '../../base/problem.ts'
 import {
   type HostMessage,
@@ -274,7 +274,7 @@ function deathOf(error: unknown, limits: SandboxLimits): IsolateError {
     const message = `the plugin used more than its ${limits.memory} MB of memory (limit memory) and was ended`
     return new IsolateError('out_of_memory', message)
   }
-  if (isMachineFault(error)) return notStarted(error)
+  if (isSystemFault(error)) return notStarted(error)
   return new IsolateError('worker_died', `the worker failed: ${messageOf(error)}`)
 }
 

@@ -1,4 +1,4 @@
-import { byKind } from '../../base/by-kind.ts'
+import { dispatchByKind } from '../../base/dispatch-by-kind.ts'
 import type { Redactor } from '../../base/log/redaction.ts'
 import type { HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Inbox } from './inbox.ts'
@@ -83,7 +83,7 @@ export function createIsolateMessages(settings: IsolateMessagesSettings): Isolat
         })
       }
     },
-    receive: byKind<DeliveredMessage>({
+    receive: dispatchByKind<DeliveredMessage>({
       deliver({ frames }) {
         inbox.add(deliveryOf(frames))
         tasks.schedule()

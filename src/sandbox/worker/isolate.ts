@@ -2,8 +2,8 @@ import { flowCells } from '../../schema/worker/shared-cells.ts'
 import { createRetainedAccount, pluginRetainedLimits } from '../../schema/plugin/retained-account.ts'
 import type { Excess, HostMessage, WorkerMessage } from '../../schema/worker/worker-protocol.ts'
 import type { Operation } from '../../schema/worker/operation.ts'
-import { createAsking } from './questions/asking.ts'
-import { type ByteBudget, createByteBudget } from './budgets/byte-budget.ts'
+import { createQuestionClient } from './questions/question-client.ts'
+import { createByteBudget } from './budgets/byte-budget.ts'
 import { createDeliveries } from './deliveries.ts'
 import { createInbox } from './inbox.ts'
 import { createIsolateMessages, type DeliveredMessage } from './isolate-messages.ts'
@@ -16,13 +16,13 @@ import { createLuaEntry } from './lua-entry.ts'
 import { createOutbox } from './outbox.ts'
 import { createOutsideCalls } from './limits/outside-calls.ts'
 import { createPeers, type Peers } from './peers/peers.ts'
-import { bytesFor, createForeignCallers } from './limits/foreign-callers.ts'
+import { byteLimitFor, createForeignCallers } from './limits/foreign-callers.ts'
 import { createMethods } from './plugin-api/methods.ts'
 import { createOptionChecks } from './plugin-api/option-names.ts'
 import { createApiTables } from './plugin-api/plugin-api.ts'
 import type { PluginContext } from './plugin-context.ts'
 import { startPlugin, type StartFailure } from './plugin-start.ts'
-import { withFunctionMeant } from './plugin-api/misspelt-function.ts'
+import { withSuggestedFunction } from './plugin-api/misspelt-function.ts'
 import { createPluginLog, failureOf } from './plugin-log.ts'
 import type { PeerMessage, QuestionChannel } from './questions/question-channel.ts'
 import { createRedactor } from '../../base/log/redaction.ts'
@@ -76,13 +76,13 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const resources = createResourceRegistry()
   const redactor = createRedactor(source.secrets)
   /** Whether a wait on the spot has taken too long for who shares the worker. */
-  const impatient = turns && (() => turns.excess(isolate) !== undefined)
+  const isOverBudget = turns && (() => turns.excess(isolate) !== undefined)
   const outbox = createOutbox({
-    ...{ isolate, flow: setup.flow, post, impatient },
+    ...{ isolate, flow: setup.flow, post, isOverBudget },
     complete: changedResources,
-    isAside: turns && (() => tasks.isAside),
+    isSuspended: turns && (() => tasks.isSuspended),
   })
-  const log = createPluginLog(outbox.sendFrame, redactor, withFunctionMeant)
+  const log = createPluginLog(outbox.sendFrame, redactor, withSuggestedFunction)
   const optionCheck = createOptionChecks(log)
   const limits = createLimitGuard(setup.limits, outbox.send)
   const inbox = createInbox((error) => log.failure('delivery', error))
@@ -110,7 +110,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
       working: () => void turns.excess(isolate),
       sliceIsOver: queue.sliceIsOver,
       pause: outbox.pause,
-      excuse: budget.excuse,
+      runUncharged: budget.runUncharged,
     }),
     stringLimitBytes: limits.stringBytes,
     outsideLimitBytes: setup.outsideBytes,
@@ -142,9 +142,9 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   const { tables, implement, begin: beginApi } = createApiTables(runtime)
   const foreignCallers = createForeignCallers(runtime)
 
-  const asking = createAsking({
-    ...{ isolate, questions, flush: outbox.flush, milliseconds: callDeadline, impatient },
-    onSpot: (wait) => budget.excuse(() => tasks.whileWaiting(wait)),
+  const asking = createQuestionClient({
+    ...{ isolate, questions, flush: outbox.flush, milliseconds: callDeadline, isOverBudget },
+    whileBlocked: (wait) => budget.runUncharged(() => tasks.whileWaiting(wait)),
   })
   const { ask, askNow, giveUp } = asking
 
@@ -156,7 +156,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   })
 
   /** One string of Lua takes no more, so nothing that becomes one may be larger. */
-  const byteBudget = (): ByteBudget => createByteBudget(bytesFor(foreignCallers.current, limits.stringBytes))
+  const byteBudget = () => createByteBudget(byteLimitFor(foreignCallers.current, limits.stringBytes))
 
   const retained = createRetainedAccount(pluginRetainedLimits, source.retained)
 
@@ -220,7 +220,7 @@ export function createWorkerIsolate(settings: WorkerIsolateSettings): WorkerIsol
   function refusalOf({ code, error }: StartFailure): WorkerMessage {
     const { redactMessage } = redactor
     const found = failureOf(error)
-    const message = redactMessage(withFunctionMeant(found.message))
+    const message = redactMessage(withSuggestedFunction(found.message))
     const failure = { message, traceback: redactMessage(found.traceback) }
     return { kind: 'loadFailed', isolate, code, failure }
   }

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads'
-import { createProcessorLook } from '../../base/time/starvation.ts'
+import { createProcessorTimeMeter } from '../../base/time/starvation.ts'
 import { postToHost } from '../../schema/worker/call-frames.ts'
 import { signalCells } from '../../schema/worker/shared-cells.ts'
 import type { HostMessage, WorkerMessage, WorkerSetup } from '../../schema/worker/worker-protocol.ts'
@@ -34,16 +34,16 @@ const turns: Turns | undefined =
     exceeded: (isolate, excess) => isolates.get(isolate)?.exceeded(excess),
     resumeBeats: () => post({ kind: 'resumeBeats' }),
   })
-/** Share of its room outside the heap above which a worker counts as full, and looks in a row at which it is. */
+/** Share of its room outside the heap above which a worker counts as full, and readings in a row at which it is. */
 const keptShare = 0.95
-const looksAllowed = 3
-/** Milliseconds between two looks at the memory in the midst of Lua; they take some microseconds. */
+const readingsAllowed = 3
+/** Milliseconds between two readings of the memory in the midst of Lua; each takes some microseconds. */
 const memoryInterval = 100
 /** Bytes that a plugin has left behind, as V8 collects nothing in a worker that is idle. */
 const worthCollecting = 32 * 1024 * 1024
 if (turns !== undefined) prepareGarbageCollection()
 let outsideLimit = Number.POSITIVE_INFINITY
-let looksAbove = 0
+let readingsAbove = 0
 let memoryDue = workerClock.monotonic() + memoryInterval
 const questions = createQuestionChannel({
   setup,
@@ -82,7 +82,7 @@ function collectLeftovers(last: WorkerMessage | undefined): void {
   if (last !== undefined) post(last)
 }
 
-const share = createProcessorShare(createProcessorLook(workerClock, setup.waited ?? (() => 0)))
+const share = createProcessorShare(createProcessorTimeMeter(workerClock, setup.waited ?? (() => 0)))
 const openBudget = (): TimeBudget =>
   createTimeBudget(workerClock, share, turns === undefined ? showMemory : undefined)
 
@@ -90,12 +90,12 @@ const openBudget = (): TimeBudget =>
  * Ends a plugin that keeps too many strings in a worker of its own; it gets no more of them, so it is of no use to
  * anybody. One that rests keeps less than it seems to: V8 has not collected what it has dropped.
  */
-function lookOutside(outside: number): void {
+function enforceOutsideLimit(outside: number): void {
   if (turns !== undefined) return
   const isFull = (bytes: number): boolean => bytes > outsideLimit * keptShare
-  looksAbove = isFull(outside) ? looksAbove + 1 : 0
-  if (looksAbove < looksAllowed) return
-  looksAbove = 0
+  readingsAbove = isFull(outside) ? readingsAbove + 1 : 0
+  if (readingsAbove < readingsAllowed) return
+  readingsAbove = 0
   collectGarbage()
   if (!isFull(memoryInUse().outside)) return
   for (const isolate of isolates.values()) isolate.exceeded('memory')
@@ -104,7 +104,7 @@ function lookOutside(outside: number): void {
 port.on('message', (message: HostMessage) => {
   switch (message.kind) {
     case 'ping': {
-      lookOutside(memoryInUse().outside)
+      enforceOutsideLimit(memoryInUse().outside)
       post({ kind: 'pong', sequence: message.sequence })
       break
     }

@@ -48,15 +48,15 @@ export interface OutboxSettings {
   /** Operations to add to each batch: what has changed without saying so. */
   complete(): Operation[]
   /** Whether a callback has been set aside in its midst. */
-  isAside?: (() => boolean) | undefined
+  isSuspended?: (() => boolean) | undefined
   /** Whether to wait no longer on the spot for credit: the worker is not the plugin's alone, which can be set aside. */
-  impatient?: (() => boolean) | undefined
+  isOverBudget?: (() => boolean) | undefined
   /** Milliseconds on a monotonic clock. */
   now?: () => number
 }
 
 export function createOutbox(settings: OutboxSettings): Outbox {
-  const { isolate, flow, post, complete, isAside, impatient, now = () => performance.now() } = settings
+  const { isolate, flow, post, complete, isSuspended, isOverBudget, now = () => performance.now() } = settings
   const cells = new Int32Array(flow)
   let pending: (Operation | Uint8Array<ArrayBuffer>)[] = []
   /** Of the operations among them; frames know their own. */
@@ -87,8 +87,8 @@ export function createOutbox(settings: OutboxSettings): Outbox {
       const credits = takeCredits()
       if (credits.taken !== undefined) return credits.taken
       const remaining = deadline - performance.now()
-      if (remaining <= 0 || impatient?.() === true) return undefined
-      const wait = impatient ? Math.min(remaining, patience) : remaining
+      if (remaining <= 0 || isOverBudget?.() === true) return undefined
+      const wait = isOverBudget ? Math.min(remaining, patience) : remaining
       Atomics.wait(cells, flowCells.credit, credits.left, wait)
     }
   }
@@ -145,7 +145,7 @@ export function createOutbox(settings: OutboxSettings): Outbox {
     if (hasRoom(1)) return true
     const { taken } = takeCredits()
     // Who can be set aside is, right after this one; what cannot be waits here.
-    if (taken === undefined && impatient !== undefined && hasRoom(2)) return true
+    if (taken === undefined && isOverBudget !== undefined && hasRoom(2)) return true
     const credits = taken ?? waitForCredits()
     if (credits !== undefined) postPending(credits)
     return credits !== undefined
@@ -171,7 +171,7 @@ export function createOutbox(settings: OutboxSettings): Outbox {
 
   /** Whoever hears of the first thing that a callback does finds the others done, too, if it takes no longer. */
   function isHeld(): boolean {
-    if (isAside?.() !== true) {
+    if (isSuspended?.() !== true) {
       heldSince = undefined
       return false
     }
@@ -209,7 +209,7 @@ export function createOutbox(settings: OutboxSettings): Outbox {
       else frames.write(...frame)
       schedule()
     },
-    pause: () => (impatient === undefined || closed || hasRoom(1) ? undefined : waitForRoom()),
+    pause: () => (isOverBudget === undefined || closed || hasRoom(1) ? undefined : waitForRoom()),
     schedule,
     flush() {
       if (closed) return false

@@ -51,15 +51,15 @@ export const SafeModeReason = oneOf(['asked', 'unfinishedStarts'])
 export type SafeModeReason = Static<typeof SafeModeReason>
 
 /**
- * A moment in a run of the machine: the name that the system gives to it, milliseconds since it began, and how many processes
+ * A moment since the machine was booted: the id that the system gives to this boot, milliseconds since then, and how many processes
  * it has killed since for want of memory.
  */
-export const MachineRun = Type.Object({
+export const SystemBoot = Type.Object({
   boot: Type.String({ minLength: 1 }),
   uptime: Type.Integer({ minimum: 0 }),
   memoryKills: Type.Integer({ minimum: 0 }),
 })
-export type MachineRun = Static<typeof MachineRun>
+export type SystemBoot = Static<typeof SystemBoot>
 
 const nothing = Type.Object({})
 /**
@@ -161,7 +161,7 @@ export const hostFacts = {
     afterMemoryKill: Type.Optional(Type.Literal(true)),
   }),
   /** `machine`: absent where the system does not tell. */
-  HostReady: Type.Object({ machine: Type.Optional(MachineRun) }),
+  HostReady: Type.Object({ machine: Type.Optional(SystemBoot) }),
   /** In safe mode no plugin is loaded; a start ends it, unless there is a reason again. */
   HostSafeModeEntered: Type.Object({
     reason: SafeModeReason,

@@ -1,7 +1,7 @@
 import Type, { type Static } from 'typebox'
 import { Placement } from '../plugin/fleet-host.ts'
 import { FullId } from '../names/identifier-schema.ts'
-import { Integrity, MachineRun, PendingRestart, Release, SafeModeReason } from './journal-event.ts'
+import { Integrity, SystemBoot, PendingRestart, Release, SafeModeReason } from './journal-event.ts'
 import { createParser } from '../parsing/parser.ts'
 import { Config, PluginError, PluginState } from '../plugin/plugin.ts'
 import { ChosenLimits, ReachedLimit } from '../plugin/plugin-limits.ts'
@@ -67,7 +67,7 @@ export const PluginContext = Type.Object({
 })
 export type PluginContext = Static<typeof PluginContext>
 
-export type LastReady = MachineRun & { unfinishedStarts: number }
+export type LastReady = SystemBoot & { unfinishedStarts: number }
 
 /** What the machine of the host knows (`machines/host.ts`). */
 export const HostContext = Type.Object({
@@ -90,7 +90,7 @@ export const HostContext = Type.Object({
   /** When this run was ready, and `unfinishedStarts` just before; null, or absent: it is not, or its end counts in no case. */
   lastReady: Type.Optional(
     Type.Unsafe<LastReady | null | undefined>(
-      Type.Union([Type.Object({ ...MachineRun.properties, unfinishedStarts: Count }), Type.Null()]),
+      Type.Union([Type.Object({ ...SystemBoot.properties, unfinishedStarts: Count }), Type.Null()]),
     ),
   ),
   /** Why and since when (ISO 8601) no plugin is loaded; null in ordinary operation. */

@@ -1,7 +1,7 @@
 import type { ProblemDetail } from '../../base/problem.ts'
-import { firstErrors } from '../parsing/error-room.ts'
+import { firstErrors } from '../parsing/error-quota.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
-import { defaultWork, defaultWorkLimit } from './default-work.ts'
+import { defaultCheckCost, defaultCheckCostLimit } from './default-check-cost.ts'
 import {
   type ConfigDefinition,
   countSettings,
@@ -27,7 +27,7 @@ function tooMuchWork({ configSchema = [], config = {} }: Manifest): ProblemDetai
   // Of the two one may have the values, and the other one what they are held against.
   for (const [key, definition] of Object.entries(config))
     definitions.set(key, { ...definitions.get(key), ...definition })
-  if (defaultWork([...definitions.values()]) <= defaultWorkLimit) return []
+  if (defaultCheckCost([...definitions.values()]) <= defaultCheckCostLimit) return []
   const message =
     'has defaults of so many values, for so many columns and choices, that nobody could wait for their check'
   return [{ path: '', message }]

@@ -12,11 +12,11 @@ import {
 import type { PluginIdentifier } from '../names/identifier.ts'
 import { parseJsonText } from '../parsing/json-text.ts'
 import { parseLeniently } from '../parsing/lenient.ts'
-import { manifestRules } from './manifest-in-the-wild.ts'
+import { lenientManifestRules } from './lenient-manifest.ts'
 import { consistencyErrors, pluginFileLimit } from './manifest-consistency.ts'
 import { misspeltMembers } from './misspelt-members.ts'
 import { escapePointer } from '../parsing/json-pointer.ts'
-import { firstErrors } from '../parsing/error-room.ts'
+import { firstErrors } from '../parsing/error-quota.ts'
 import { createErrorSearch, type ErrorSearch } from '../parsing/find-errors.ts'
 import { createParser, type Parser } from '../parsing/parser.ts'
 import { Permissions } from './permissions.ts'
@@ -221,7 +221,7 @@ export function parseManifest(source: unknown, expected: PluginIdentifier): Mani
     const kind = Array.isArray(value) ? 'an array' : value === null ? 'null' : `a ${typeof value}`
     throw refuse(`must be a JSON object, not ${kind}.`, [{ path: '', message: 'must be object' }])
   }
-  const parsed = parseLeniently(parseManifestShape, value, manifestRules)
+  const parsed = parseLeniently(parseManifestShape, value, lenientManifestRules)
   if (!parsed.ok) errors.push(...parsed.errors)
   errors.push(...identityErrors(value, expected))
   if (parsed.ok) errors.push(...consistencyErrors(parsed.value.value, allFiles(parsed.value.value)))

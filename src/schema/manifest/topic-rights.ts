@@ -90,7 +90,7 @@ export function publishRefusal(rights: PluginTopicRights, topic: string): 'host'
 }
 
 /** The same in a sentence for the plugin's author; undefined: it may. */
-export function whyNotPublish(rights: PluginTopicRights, topic: string): string | undefined {
+export function publishRefusalMessage(rights: PluginTopicRights, topic: string): string | undefined {
   const refusal = publishRefusal(rights, topic)
   if (refusal === undefined) return undefined
   return refusal === 'host' ? hostTopicSentence(topic) : refusalSentence(rights.plugin, 'publish', topic)

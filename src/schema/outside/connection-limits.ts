@@ -8,10 +8,10 @@ export const unsentLimit = 1024 * 1024
 export const messageOverhead = 64
 /** Bytes under way to a plugin from one connection, from which on the connection is paused. */
 export const receivedWindow = 64 * 1024
-/** Bytes that a plugin has taken of a connection before its worker says so. */
-export const takenNotice = 16 * 1024
-/** Bytes of what has gone before the host says so, while more is to go. */
-export const writtenNotice = 64 * 1024
+/** Bytes that a plugin takes of a connection before its worker reports it to the host. */
+export const takenReportBytes = 16 * 1024
+/** Bytes that are sent before the host reports it to the worker, while more is to go. */
+export const writtenReportBytes = 64 * 1024
 
 /** Milliseconds. */
 export const reconnectLimits = { least: 50, most: 24 * 3_600_000 } as const

@@ -9,7 +9,7 @@ import {
   reconnectLimits,
   silenceLimit,
 } from './connection-limits.ts'
-import { readSearchTarget, readServiceType, secondsLimit, soughtLimit } from './discovery.ts'
+import { readSearchTarget, readServiceType, secondsLimit, searchedTextLimit } from './discovery.ts'
 import { HeaderBlock, Host, HttpRequest, Port } from './outside.ts'
 import type { Peer } from './peer.ts'
 import { SerialSettings } from './serial-settings.ts'
@@ -103,7 +103,7 @@ const DiscoveryTime = Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 
 export const DiscoveryTarget = Type.Object({
   kind: Type.Literal('discovery'),
   /** As `readServiceType` gives it. */
-  wanted: Type.Refine(Text(soughtLimit), (service) => readServiceType(service) === service),
+  wanted: Type.Refine(Text(searchedTextLimit), (service) => readServiceType(service) === service),
   /** How long; absent: as long as the plugin runs. */
   seconds: DiscoveryTime,
   reconnect: Reconnect,
@@ -114,7 +114,7 @@ export type DiscoveryTarget = Static<typeof DiscoveryTarget>
 export const SsdpTarget = Type.Object({
   kind: Type.Literal('ssdp'),
   /** As `readSearchTarget` gives it. */
-  wanted: Type.Refine(Text(soughtLimit), (target) => readSearchTarget(target) === target),
+  wanted: Type.Refine(Text(searchedTextLimit), (target) => readSearchTarget(target) === target),
   seconds: DiscoveryTime,
   reconnect: Reconnect,
 })

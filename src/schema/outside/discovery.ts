@@ -1,5 +1,5 @@
-/** Bytes of what is looked for. */
-export const soughtLimit = 255
+/** Bytes of the service or target that is searched for. */
+export const searchedTextLimit = 255
 /** Seconds for which a plugin may look at most. */
 export const secondsLimit = 10 ** 9
 
@@ -29,7 +29,7 @@ export function readServiceType(text: string): string | undefined {
     .trim()
     .replace(/\.$/, '')
     .replace(/\.local$/i, '')
-  return type.length <= soughtLimit && serviceType.test(type) ? type.toLowerCase() : undefined
+  return type.length <= searchedTextLimit && serviceType.test(type) ? type.toLowerCase() : undefined
 }
 
 /** What the permission is asked for: a kind of a service is part of the service. */
@@ -40,5 +40,5 @@ export function permittedService(service: string): string {
 /** Undefined: it is no search target of SSDP (`ssdp:all`, `upnp:rootdevice`, `urn:…`). */
 export function readSearchTarget(text: string): string | undefined {
   const target = text.trim()
-  return target.length <= soughtLimit && searchTarget.test(target) ? target : undefined
+  return target.length <= searchedTextLimit && searchTarget.test(target) ? target : undefined
 }

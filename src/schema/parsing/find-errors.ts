@@ -17,7 +17,7 @@ export function createErrorSearch(): ErrorSearch {
   return { values: searchedValues }
 }
 
-export interface SchemaQuestions {
+export interface SchemaChecks {
   /** Whether `value` fits. Quick. */
   fits(schema: TSchema, value: unknown): boolean
   /** All that is wrong in `value`. Slow. */
@@ -38,7 +38,7 @@ export function* findErrors(
   schema: TSchema,
   value: unknown,
   search: ErrorSearch,
-  questions: SchemaQuestions,
+  questions: SchemaChecks,
 ): Iterable<ProblemDetail> {
   const size = countValues(value, search.values)
   if (size <= search.values) {

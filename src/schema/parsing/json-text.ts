@@ -1,5 +1,5 @@
 import { Problem } from '../../base/problem.ts'
-import { createErrorRoom } from './error-room.ts'
+import { createErrorQuota } from './error-quota.ts'
 import { jsonErrorPosition } from './json-position.ts'
 import { escapePointer } from './json-pointer.ts'
 
@@ -46,7 +46,7 @@ export function parseJsonText(bytes: Uint8Array, depthLimit = jsonDepthLimit): J
  * Which of two values is meant, nobody knows. `of`: what a sentence calls it. Throws `body_invalid` that names each member of
  * `repeated`.
  */
-export function requireNoneTwice(repeated: readonly string[], of: 'body' | 'request'): void {
+export function requireUnique(repeated: readonly string[], of: 'body' | 'request'): void {
   if (repeated.length === 0) return
   const errors = repeated.map((path) => ({ path, message: 'is there more than once' }))
   throw new Problem('body_invalid', `The ${of} has members of the same name in one object.`, { errors })
@@ -80,7 +80,7 @@ const restOfString = /[^"\\]*(?:\\.[^"\\]*)*"/sy
  * Whether a text has more arrays, objects and commas outside of strings than `most`, as far as it can be JSON: to parse hundreds
  * of thousands of values takes many times as long as to see that they are there.
  */
-export function holdsMoreValues(text: string, most: number): boolean {
+export function exceedsValueCount(text: string, most: number): boolean {
   if (!/^\s*[[{]/.test(text)) return false
   let count = 0
   for (let position = 0; position < text.length; position += 1) {
@@ -100,7 +100,7 @@ export function holdsMoreValues(text: string, most: number): boolean {
 /** Walks over the tokens of a text that is known to be JSON, without recursion: a megabyte has a million of them. */
 function inspect(text: string, value: unknown, depthLimit: number): JsonText {
   const repeated: string[] = []
-  const takeRoom = createErrorRoom()
+  const takeRoom = createErrorQuota()
   const open: Container[] = []
   let top: Container | undefined
 

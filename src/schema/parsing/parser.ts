@@ -4,8 +4,8 @@ import { Settings } from 'typebox/system'
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { lazily } from '../../base/lazily.ts'
 import type { ProblemDetail } from '../../base/problem.ts'
-import { errorLimit, firstErrors } from './error-room.ts'
-import { createErrorSearch, type ErrorSearch, findErrors, type SchemaQuestions } from './find-errors.ts'
+import { errorLimit, firstErrors } from './error-quota.ts'
+import { createErrorSearch, type ErrorSearch, findErrors, type SchemaChecks } from './find-errors.ts'
 import { escapePointer, pointerSteps } from './json-pointer.ts'
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; errors: ProblemDetail[] }
@@ -103,7 +103,7 @@ export function createParser<S extends TSchema>(schema: S): Parser<Static<S>> {
   // Compiled when it is first asked: most are of requests that never come, and a start would wait for all of them.
   const validators = new Map<TSchema, ReturnType<typeof Compile>>()
   const validatorOf = (part: TSchema) => getOrInsert(validators, part, () => Compile(part))
-  const questions: SchemaQuestions = {
+  const questions: SchemaChecks = {
     fits: (part, value) => validatorOf(part).Check(value),
     errorsOf(part, value) {
       const seen = new Set<string>()

@@ -4,8 +4,8 @@ import { cp, readFile, rename, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import {
-  endWarningPause,
-  endWarningTime,
+  expiryWarningInterval,
+  expiryWarningTime,
   openTlsFiles,
   tlsReadInterval,
   tlsReadTime,
@@ -62,7 +62,7 @@ test('a renewed pair is taken up, by rename and by a link that points elsewhere,
   const renamed = await open(context)
   await replace(renamed.certificateFile, second.certificate)
   await replace(renamed.keyFile, second.key)
-  for (let time = 0; time < 3; time += 1) await renamed.files.look()
+  for (let time = 0; time < 3; time += 1) await renamed.files.reload()
   assert.deepEqual([renamed.taken, renamed.messages()], [[second], [renewed]])
   assert.deepEqual(renamed.files.identity, second)
 
@@ -70,11 +70,11 @@ test('a renewed pair is taken up, by rename and by a link that points elsewhere,
   const folder = join(linked.directory, 'new')
   await writeFile(join(folder, 'certificate.pem'), second.certificate)
   await writeFile(join(folder, 'key.pem'), second.key)
-  await linked.files.look()
+  await linked.files.reload()
   assert.deepEqual(linked.taken, [])
   await symlink(folder, join(linked.directory, 'next'))
   await rename(join(linked.directory, 'next'), join(linked.directory, 'live'))
-  await linked.files.look()
+  await linked.files.reload()
   assert.deepEqual(linked.taken, [second])
 })
 
@@ -109,14 +109,14 @@ test('a pair that cannot be used leaves the old one in place, is told once, and 
       await replace(certificateFile, bad.certificate ?? '')
       await replace(keyFile, bad.key ?? '')
     }
-    await files.look()
-    await files.look()
+    await files.reload()
+    await files.reload()
     assert.deepEqual([taken, files.identity, messages()], [[], first, [kept]], name)
     assert.match(files.status.fault ?? '', /^HOST_TLS_CERT_FILE .*cannot be/, name)
     assert.equal(JSON.stringify(logger.lines).includes(second.key.split('\n')[1] ?? ''), false)
     await replace(certificateFile, second.certificate)
     await replace(keyFile, second.key)
-    await files.look()
+    await files.reload()
     assert.deepEqual([taken, files.status.fault, messages()], [[second], null, [kept, renewed]], name)
   }
 })
@@ -124,10 +124,10 @@ test('a pair that cannot be used leaves the old one in place, is told once, and 
 test('the old files put back are no renewal, and end the fault', async (context) => {
   const { certificateFile, files, taken } = await open(context)
   await replace(certificateFile, second.certificate)
-  await files.look()
+  await files.reload()
   assert.notEqual(files.status.fault, null)
   await replace(certificateFile, first.certificate)
-  await files.look()
+  await files.reload()
   assert.deepEqual([taken, files.status.fault], [[], null])
 })
 
@@ -149,7 +149,7 @@ test('files that do not come in time are told, and are read no second time until
     logger,
   })
   context.after(() => files.close())
-  const looks = [files.look(), files.look()]
+  const looks = [files.reload(), files.reload()]
   clock.advance(tlsReadTime)
   await Promise.all(looks)
   assert.deepEqual([reads, files.identity], [3, first])
@@ -158,21 +158,21 @@ test('files that do not come in time are told, and are read no second time until
 })
 
 test('a certificate that ends within two weeks is warned of once a day, and one that has ended', async (context) => {
-  const { clock, files, messages } = await open(context, until - endWarningTime - 1, {
+  const { clock, files, messages } = await open(context, until - expiryWarningTime - 1, {
     byItself: false,
   })
   const soon = 'warn: The certificate ends soon: renew it'
   const ended = 'warn: The certificate has ended: renew it'
   const pass = async (milliseconds: number): Promise<string[]> => {
     clock.advance(milliseconds)
-    await files.look()
+    await files.reload()
     return messages()
   }
   assert.deepEqual(messages(), [])
   assert.deepEqual(await pass(1), [soon])
-  assert.deepEqual(await pass(endWarningPause - 1), [soon])
+  assert.deepEqual(await pass(expiryWarningInterval - 1), [soon])
   assert.deepEqual(await pass(1), [soon, soon])
-  assert.deepEqual((await pass(endWarningTime)).at(-1), ended)
+  assert.deepEqual((await pass(expiryWarningTime)).at(-1), ended)
   const late = await open(context, until)
   assert.deepEqual(late.messages(), [ended])
   const early = await open(context, validityOf(first).from - 1)
@@ -180,9 +180,11 @@ test('a certificate that ends within two weeks is warned of once a day, and one 
 })
 
 test('that a certificate has ended is told at once, also when it was warned of just before', async (context) => {
-  const { clock, files, messages } = await open(context, until - endWarningPause / 2, { byItself: false })
-  clock.advance(endWarningPause / 2)
-  await files.look()
+  const { clock, files, messages } = await open(context, until - expiryWarningInterval / 2, {
+    byItself: false,
+  })
+  clock.advance(expiryWarningInterval / 2)
+  await files.reload()
   assert.deepEqual(messages(), [
     'warn: The certificate ends soon: renew it',
     'warn: The certificate has ended: renew it',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { getEventListeners } from 'node:events'
 import { test } from 'node:test'
-import { becomesSo, pause, waitAtMost } from '../../../src/base/time/wait.ts'
+import { waitUntil, pause, waitAtMost } from '../../../src/base/time/wait.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 
 test('a pause ends after its time, or when nobody waits any more, and leaves nothing behind', async () => {
@@ -39,15 +39,15 @@ test('what is to become so is looked at now, at each change, and no longer than 
     for (const listener of [...listeners]) listener()
   }
   let isSo = true
-  assert.equal(await becomesSo(clock, 100, () => isSo, onChange), true)
+  assert.equal(await waitUntil(clock, 100, () => isSo, onChange), true)
   isSo = false
-  const becoming = becomesSo(clock, 100, () => isSo, onChange)
+  const becoming = waitUntil(clock, 100, () => isSo, onChange)
   changed()
   isSo = true
   changed()
   assert.equal(await becoming, true)
   isSo = false
-  const late = becomesSo(clock, 100, () => isSo, onChange)
+  const late = waitUntil(clock, 100, () => isSo, onChange)
   clock.advance(100)
   assert.equal(await late, false)
   assert.deepEqual([clock.waiting, listeners.size], [0, 0])

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { deliveriesAtOnce } from '../../../src/bus/listeners/read-turns.ts'
+import { deliveriesAtOnce } from '../../../src/bus/listeners/read-scheduler.ts'
 import { connect, startBus } from '../bus-fixture.ts'
 import { connectRaw, publishPacket } from '../raw-client.ts'
 

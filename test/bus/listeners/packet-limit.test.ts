@@ -8,7 +8,11 @@ import {
   limitPackets,
   type PacketLimits,
 } from '../../../src/bus/listeners/packet-limit.ts'
-import { createReadTurns, deliveriesAtOnce, packetsAtOnce } from '../../../src/bus/listeners/read-turns.ts'
+import {
+  createReadScheduler,
+  deliveriesAtOnce,
+  packetsAtOnce,
+} from '../../../src/bus/listeners/read-scheduler.ts'
 import { packetTypes, publishPacket, subscribePacket, unsubscribePacket } from '../raw-client.ts'
 
 const limits = { bytes: 300, filters: 0 }
@@ -95,7 +99,7 @@ test('The first packet is read alone, and then all that has come, but not before
   limitPackets(
     connection,
     limits,
-    createReadTurns(),
+    createReadScheduler(),
     () => 1,
     () => assert.fail('none is too large'),
   )
@@ -112,7 +116,7 @@ test('The first packet is read alone, and then all that has come, but not before
 })
 
 test('Of many packets some are read at a time, of one client after the other, and few in a turn', async () => {
-  const turns = createReadTurns()
+  const turns = createReadScheduler()
   const [clients, packets] = [20, 3_000]
   const read: number[] = []
   const left = Array.from({ length: clients }, () => packets)
@@ -156,7 +160,7 @@ test('Of a packet that is larger than what is read at a time the rest follows by
   limitPackets(
     connection,
     { bytes: 100_000, filters: 0 },
-    createReadTurns(),
+    createReadScheduler(),
     () => 1,
     () => assert.fail('none is too large'),
   )
@@ -180,7 +184,7 @@ test('Of messages that go to many fewer are read at a time, as many as have so m
     return topic === 'to/many' ? deliveriesAtOnce / 4 : 1
   }
   const connection = new PassThrough({ highWaterMark: 200_000 })
-  limitPackets(connection, limits, createReadTurns(), receivers, () => assert.fail('none is too large'))
+  limitPackets(connection, limits, createReadScheduler(), receivers, () => assert.fail('none is too large'))
   const few = publishPacket({ topic: 'to/few', payload: 'x', qos: 0 })
   const many = publishPacket({ topic: 'to/many', payload: 'x', qos: 1 })
   // One that ends before the length of its topic does is for the broker to refuse.
@@ -211,7 +215,7 @@ test('Of messages that go to many fewer are read at a time, as many as have so m
 })
 
 test('A message that ends in another chunk than it begins counts for all its receivers: others have their turn', async () => {
-  const turns = createReadTurns()
+  const turns = createReadScheduler()
   const connect = (): PassThrough => {
     const connection = new PassThrough({ highWaterMark: 200_000 })
     limitPackets(

@@ -4,8 +4,8 @@ import { createServer, IncomingMessage, request } from 'node:http'
 import { connect, Socket } from 'node:net'
 import { test } from 'node:test'
 import { messageOf, Problem } from '../../../src/base/problem.ts'
-import { createHookBodies, smallBody } from '../../../src/http/hooks/hook-body.ts'
-import { createHookPlaces, largeBodies } from '../../../src/http/hooks/hook-places.ts'
+import { createHookBodies, smallBodyBytes } from '../../../src/http/hooks/hook-body.ts'
+import { createHookAdmission, largeBodiesLimit } from '../../../src/http/hooks/hook-admission.ts'
 import { listen } from '../../helpers/listen.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { until } from '../../helpers/until.ts'
@@ -16,7 +16,7 @@ const readAhead = 128 * 1024
 
 test('of more large bodies than have places no more is kept than of small ones, until a place is free', async (t) => {
   const clock = createManualClock()
-  const bodies = createHookBodies(clock, createHookPlaces(clock))
+  const bodies = createHookBodies(clock, createHookAdmission(clock))
   const requests: IncomingMessage[] = []
   const leaves: (() => void)[] = []
   const server = createServer((request) => {
@@ -27,7 +27,7 @@ test('of more large bodies than have places no more is kept than of small ones, 
     )
   })
   const port = await listen(server)
-  const sockets = Array.from({ length: 2 * largeBodies }, () => {
+  const sockets = Array.from({ length: 2 * largeBodiesLimit }, () => {
     const socket = connect(port, '127.0.0.1').on('error', () => undefined)
     socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${megabyte}\r\n\r\n`)
     socket.write(Buffer.alloc(megabyte))
@@ -38,19 +38,20 @@ test('of more large bodies than have places no more is kept than of small ones, 
     server.close()
   })
   await until('the places are taken', () =>
-    Promise.resolve(requests.length === sockets.length && leaves.length === largeBodies),
+    Promise.resolve(requests.length === sockets.length && leaves.length === largeBodiesLimit),
   )
   const kept = requests.filter(({ readableEnded }) => !readableEnded)
-  assert.equal(kept.length, largeBodies)
-  for (const { socket } of kept) assert.ok(socket.bytesRead <= smallBody + readAhead, `${socket.bytesRead}`)
+  assert.equal(kept.length, largeBodiesLimit)
+  for (const { socket } of kept)
+    assert.ok(socket.bytesRead <= smallBodyBytes + readAhead, `${socket.bytesRead}`)
   for (const leave of leaves.splice(0)) leave()
-  await until('the others have come', () => Promise.resolve(leaves.length === largeBodies))
+  await until('the others have come', () => Promise.resolve(leaves.length === largeBodiesLimit))
   assert.equal(clock.waiting, 0)
 })
 
 test('whoever has been sending the longest to a plugin gives way, and nobody who has sent it all', async (t) => {
   const clock = createManualClock()
-  const bodies = createHookBodies(clock, createHookPlaces(clock))
+  const bodies = createHookBodies(clock, createHookAdmission(clock))
   const outcomes: string[] = []
   let begun = 0
   const server = createServer((request) => {
@@ -73,7 +74,9 @@ test('whoever has been sending the longest to a plugin gives way, and nobody who
   for (const path of ['other/zero', 'mine/first', 'mine/second']) await send(path, 'abc')
   await send('mine/whole', 'abcd')
   await until('the whole one', () => Promise.resolve(outcomes.length === 1))
-  const turnedAway = ['mine', 'mine', 'mine', undefined, undefined].map((plugin) => bodies.turnAway(plugin))
+  const turnedAway = ['mine', 'mine', 'mine', undefined, undefined].map((plugin) =>
+    bodies.refuseSlowest(plugin),
+  )
   await until('the others', () => Promise.resolve(outcomes.length === 4))
   assert.deepEqual(turnedAway, [true, true, false, true, false])
   assert.deepEqual(outcomes, [
@@ -86,7 +89,7 @@ test('whoever has been sending the longest to a plugin gives way, and nobody who
 
 test('the room that bodies take is given back, whether they come to their end or not', async (t) => {
   const clock = createManualClock()
-  const bodies = createHookBodies(clock, createHookPlaces(clock))
+  const bodies = createHookBodies(clock, createHookAdmission(clock))
   const server = createServer((request, response) => {
     bodies.read('@a/b', request, new AbortController().signal).then(
       ({ bytes, leave }) => {
@@ -149,7 +152,7 @@ function readBy(bodies: ReturnType<typeof createHookBodies>) {
 
 test('over all plugins no more is kept of what is being read than there is room for', async () => {
   const clock = createManualClock()
-  const { read, outcome } = readBy(createHookBodies(clock, createHookPlaces(clock)))
+  const { read, outcome } = readBy(createHookBodies(clock, createHookAdmission(clock)))
   const [first, ...others] = Array.from({ length: 64 }, (_, number) =>
     read(`@a/b${number}`, requestWith(megabyte)),
   )
@@ -166,8 +169,10 @@ test('over all plugins no more is kept of what is being read than there is room 
 
 test('whoever leaves in the midst of a body, or while it waits to be read on, takes no place of others', async () => {
   const clock = createManualClock()
-  const { read, outcome, leaves } = readBy(createHookBodies(clock, createHookPlaces(clock)))
-  const large = Array.from({ length: largeBodies + 2 }, () => read('@a/b', requestWith(smallBody + 1)))
+  const { read, outcome, leaves } = readBy(createHookBodies(clock, createHookAdmission(clock)))
+  const large = Array.from({ length: largeBodiesLimit + 2 }, () =>
+    read('@a/b', requestWith(smallBodyBytes + 1)),
+  )
   const [left, waiting, ...reading] = large.reverse()
   const gone = reading.shift()
   assert.ok(left !== undefined && waiting !== undefined && gone !== undefined)
@@ -176,7 +181,7 @@ test('whoever leaves in the midst of a body, or while it waits to be read on, ta
   left.destroy()
   gone.destroy()
   assert.equal(await outcome(gone), 'body_invalid')
-  assert.equal(await outcome(waiting), `${smallBody + 1} bytes`)
+  assert.equal(await outcome(waiting), `${smallBodyBytes + 1} bytes`)
   for (const leave of leaves) leave()
   assert.equal(await outcome(left), 'body_invalid')
   assert.equal(clock.waiting, 0)
@@ -184,7 +189,7 @@ test('whoever leaves in the midst of a body, or while it waits to be read on, ta
 
 test('a body that has come while the host was paused is read, and one that does not come after that is given up', async () => {
   const clock = createManualClock()
-  const { read, outcome } = readBy(createHookBodies(clock, createHookPlaces(clock)))
+  const { read, outcome } = readBy(createHookBodies(clock, createHookAdmission(clock)))
   const [whole, part] = [read('@a/b', requestWith(1)), read('@a/b', requestWith(1))]
   clock.pause(60_000)
   clock.advance(0)

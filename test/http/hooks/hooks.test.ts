@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { request } from 'node:http'
 import { after, before, test } from 'node:test'
-import { hooksUnderWay, hooksWaiting } from '../../../src/http/hooks/hook-places.ts'
+import { concurrentHooksLimit, waitingHooksLimit } from '../../../src/http/hooks/hook-admission.ts'
 import { logMessages, startTestHost, type TestAnswer, type TestHost } from '../../helpers/test-host.ts'
 import { until } from '../../helpers/until.ts'
 import { type LogFields, type Logger, silentLogger, writtenFields } from '../../../src/base/log/log.ts'
@@ -472,7 +472,9 @@ test('§14 a request under way when its plugin ends is told so at once', async (
 test('§14 a handler that never answers takes no more than its places, and other requests go on', async () => {
   const silent = await addressOf('silent')
   const refused = 10
-  const waiting = Array.from({ length: hooksUnderWay + hooksWaiting + refused }, () => ask(silent))
+  const waiting = Array.from({ length: concurrentHooksLimit + waitingHooksLimit + refused }, () =>
+    ask(silent),
+  )
   const full = await Promise.race(waiting)
   // All of them have come when so many were refused.
   let answered = 0
@@ -569,16 +571,16 @@ test('§14 who leaves before the request has its turn takes no place', async () 
   }
   const findHook = async (): Promise<FoundHook> => {
     asked += 1
-    if (asked <= hooksUnderWay) await found
+    if (asked <= concurrentHooksLimit) await found
     return hook
   }
   const http = await startHttp({ findHook }, { clock })
   try {
     const leaving = new AbortController()
-    const left = Array.from({ length: hooksUnderWay }, () =>
+    const left = Array.from({ length: concurrentHooksLimit }, () =>
       fetch(`${http.url}/hooks/a/b/c`, { signal: leaving.signal }).catch(() => 'left'),
     )
-    await until('all are there', () => Promise.resolve(asked === hooksUnderWay))
+    await until('all are there', () => Promise.resolve(asked === concurrentHooksLimit))
     leaving.abort()
     await Promise.all(left)
     // The host has heard of it as soon as it serves somebody who comes later.

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test, type TestContext } from 'node:test'
 import { WebSocket } from 'ws'
-import { createInsideTarget } from '../../../src/http/requests/base-path.ts'
+import { createBasePathStripper } from '../../../src/http/requests/base-path.ts'
 import { createPathProxy, type PathProxy } from '../../helpers/path-proxy.ts'
 import { command, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 
@@ -137,7 +137,7 @@ test('without a path all is at the root, and a path that begins as one of the ho
   )
   assert.match(await pageOf(`${proxy.url}/`), / is at \/api, too/)
   const own = ['/', '/plugins', '/plugins/:id', '/hooks/:namespace']
-  const inside = (path: string, target: string): string => createInsideTarget(path, own)(target)
+  const inside = (path: string, target: string): string => createBasePathStripper(path, own)(target)
   assert.deepEqual(
     [
       inside('', '/plugins'),

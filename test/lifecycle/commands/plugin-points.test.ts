@@ -4,8 +4,8 @@ import { serializeJson } from '../../../src/base/text/serialized-json.ts'
 import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
 import {
   createPluginPoints,
-  tellersLimit,
-  tellingInterval,
+  loggedSendersLimit,
+  senderLogInterval,
 } from '../../../src/lifecycle/commands/plugin-points.ts'
 import type { LifecycleContext } from '../../../src/lifecycle/context.ts'
 import { createExposureRegistry } from '../../../src/lifecycle/running/exposure-registry.ts'
@@ -44,7 +44,7 @@ function stage() {
     manifests: { get: () => ({ exports: { controls } }) as Manifest },
     effects: {
       setControl: (_plugin: string, _control: string, value: unknown) => Promise.resolve(value),
-      say: (_plugin: string, _level: string, line: string) => said.push(line),
+      logFor: (_plugin: string, _level: string, line: string) => said.push(line),
     },
   } as unknown as LifecycleContext
   const get = (): never => ({}) as never
@@ -68,7 +68,7 @@ test('who sets a control again and again is told once in ten minutes, and who el
   for (const from of ['over HTTP', 'over HTTP', 'over MQTT', 'over HTTP', 'over MQTT']) await set(from)
   const lines = ['over HTTP', 'over MQTT'].map((from) => `The control 'neither' is set to 5 ${from}`)
   assert.deepEqual(said, lines)
-  clock.advance(tellingInterval - 1)
+  clock.advance(senderLogInterval - 1)
   await set('over MQTT')
   assert.equal(said.length, 2)
   clock.advance(1)
@@ -78,9 +78,9 @@ test('who sets a control again and again is told once in ten minutes, and who el
 
 test('clients that choose another id for each message do not fill the log', async () => {
   const { said, points } = stage()
-  for (let turn = 0; turn < tellersLimit + 5; turn += 1)
+  for (let turn = 0; turn < loggedSendersLimit + 5; turn += 1)
     await points.setControl(id, 'neither', 5, `over MQTT by client "script-${turn}"`)
-  assert.equal(said.length, tellersLimit)
+  assert.equal(said.length, loggedSendersLimit)
   await points.setControl(id, 'declared', true, 'over HTTP')
   assert.equal(said.at(-1), "The control 'declared' is set to true over HTTP")
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createGuard, type Guard } from '../../../src/lifecycle/permissions/guard.ts'
 import { hostMatches } from '../../../src/lifecycle/permissions/host-pattern.ts'
-import { createRefusals, refusalsTold } from '../../../src/lifecycle/permissions/refusals.ts'
+import { createRefusals, loggedRefusalsLimit } from '../../../src/lifecycle/permissions/refusals.ts'
 import { hostsIn, resolvePermissions } from '../../../src/lifecycle/permissions/resolve-permissions.ts'
 import type { Permissions } from '../../../src/schema/manifest/permissions.ts'
 import type { Config } from '../../../src/schema/plugin/plugin.ts'
@@ -249,12 +249,14 @@ test('every refusal is counted; the log hears once of each thing, and not of end
   assert.equal(refusals.note('@a/b', 'host', 'x'), false)
   assert.equal(refusals.note('@a/b', 'publish', 'x'), true)
   assert.equal(refusals.note('@a/c', 'host', 'x'), true)
-  const told = Array.from({ length: refusalsTold * 2 }, (_, n) => refusals.note('@a/c', 'host', `${n}`))
-  assert.equal(told.filter(Boolean).length, refusalsTold - 1)
+  const told = Array.from({ length: loggedRefusalsLimit * 2 }, (_, n) =>
+    refusals.note('@a/c', 'host', `${n}`),
+  )
+  assert.equal(told.filter(Boolean).length, loggedRefusalsLimit - 1)
   assert.deepEqual(refusals.counts(), [
     { plugin: '@a/b', permission: 'host', count: 2 },
     { plugin: '@a/b', permission: 'publish', count: 1 },
-    { plugin: '@a/c', permission: 'host', count: 1 + refusalsTold * 2 },
+    { plugin: '@a/c', permission: 'host', count: 1 + loggedRefusalsLimit * 2 },
   ])
   refusals.forgive('@a/b')
   assert.equal(refusals.note('@a/b', 'host', 'x'), true)

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { initialPlugin } from '../../../src/journal/fold/evolve.ts'
-import { cacheViews } from '../../../src/lifecycle/queries/view-cache.ts'
+import { createViewCache } from '../../../src/lifecycle/queries/view-cache.ts'
 import { ownsAll } from '../../../src/lifecycle/ownership.ts'
 import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
 import { noResources, type Plugin } from '../../../src/schema/plugin/plugin.ts'
 
 test('a view stays the same object until something that it shows is another', () => {
-  const viewOf = cacheViews(() => ({}) as Plugin)
+  const viewOf = createViewCache(() => ({}) as Plugin)
   const snapshot = initialPlugin('@a/b')
   const manifest = {} as Manifest
   const whereabouts = ownsAll.whereabouts('@a/b')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { objectAddress, pluginsCalled } from '../../../src/lifecycle/running/plugin-names.ts'
+import { objectAddress, pluginsNamed } from '../../../src/lifecycle/running/plugin-names.ts'
 import { writeFixtureRepository } from '../../helpers/fixture-repository.ts'
 import { logMessages, startHostFor } from '../../helpers/test-host.ts'
 
@@ -34,7 +34,7 @@ test('a short id names every installed plugin that has it, a full id one', () =>
   const installed = ['@evil/lock', '@home/lock', '@home/lock.door']
   assert.deepEqual(
     ['lock', 'lock.door', '@home/lock', '@home/none', 'none', '', '@'].map((id) =>
-      pluginsCalled(installed, id),
+      pluginsNamed(installed, id),
     ),
     [['@evil/lock', '@home/lock'], ['@home/lock.door'], ['@home/lock'], [], [], [], []],
   )

@@ -43,7 +43,7 @@ async function stage(context: TestContext) {
     directory: watched,
     manifests: createManifests(plugins, silentLogger),
     logger: silentLogger,
-    unmatched: new Set(),
+    unverifiedFiles: new Set(),
   } as unknown as LifecycleContext
   return {
     lifecycle,

@@ -50,7 +50,7 @@ test('a kept version of which nobody has the files leaves the others a way back'
     sharedFiles,
     manifests: createManifests(plugins, silentLogger),
     logger: { ...silentLogger, warn: (_text, fields) => warnings.push(fields) } satisfies Logger,
-    unmatched: new Set(),
+    unverifiedFiles: new Set(),
   } as unknown as LifecycleContext
   await mirrorFiles(lifecycle, id)
   const there = await Promise.all([gone, old].map((one) => plugins.hasKept(clockPlugin, one)))

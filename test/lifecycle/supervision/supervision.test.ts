@@ -7,10 +7,10 @@ import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createHost } from '../../../src/host/host.ts'
 import { StartInterrupted } from '../../../src/host/interrupted-start.ts'
-import { machineRun } from '../../../src/host/machine-run.ts'
+import { readSystemBoot } from '../../../src/host/system-boot.ts'
 import { openJournal } from '../../../src/journal/journal.ts'
 import type { RestartPolicy } from '../../../src/lifecycle/loading/restart-policy.ts'
-import { orderlyTime } from '../../../src/lifecycle/supervision/startup.ts'
+import { orderlyUnloadTime } from '../../../src/lifecycle/supervision/startup.ts'
 import type { HostFact } from '../../../src/schema/journal/journal-event.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
@@ -483,7 +483,7 @@ test('a host that the system kills for want of memory soon after each start is s
   await running(host, 'x')
   await host.host.close()
   const journal = await journalOf(host)
-  const machine = await machineRun(killsOf(3))
+  const machine = await readSystemBoot(killsOf(3))
   assert.ok(machine)
   const begun: HostFact = { type: 'HostStarted', plugin: null, data: { host: 'h', hostVersion: '1.0.0' } }
   const again: HostFact = { ...begun, data: { ...begun.data, afterMemoryKill: true } }
@@ -558,7 +558,7 @@ test('at the end of the host who comes last in a chain of dependencies does not 
   const clock: Clock = {
     ...systemClock,
     schedule(milliseconds, callback) {
-      if (milliseconds !== orderlyTime) return systemClock.schedule(milliseconds, callback)
+      if (milliseconds !== orderlyUnloadTime) return systemClock.schedule(milliseconds, callback)
       hurry = callback
       return { cancel: () => undefined }
     },

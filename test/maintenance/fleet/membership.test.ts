@@ -605,20 +605,20 @@ test('the commands say what was done, and nothing of them is called for a bad ke
   const settings = { servers: [stage.url()], fleet: stage.newFleet(), secretKeyFile }
   const { fleet } = settings
   assert.deepEqual(await joinCommand({ ...settings, dataDirectory: directory }), {
-    isWhole: true,
+    isComplete: true,
     text:
       `The fleet ${fleet} begins with the journal of ${directory}: 1 plugin.\n` +
       `${directory} is as it was. Keep it as a copy; start no host in it while the fleet runs.\n`,
   })
   const { directory: second } = await stoppedHost(context, secretKeyFile, ['one'])
   const later = await joinCommand({ ...settings, dataDirectory: second })
-  assert.equal(later.isWhole, false)
+  assert.equal(later.isComplete, false)
   assert.match(
     later.text,
     /^The fleet .* has taken 0 plugins of .*\nNot taken: fixtures \(.*\nNot taken: @fixtures\/one \(/,
   )
   const left = await leaveCommand({ ...settings, dataDirectory: place })
-  assert.equal(left.isWhole, true)
+  assert.equal(left.isComplete, true)
   assert.match(
     left.text,
     /^.* holds all of the fleet .* up to event \d+: 1 plugin, stored values of 1\.\nThe fleet is as it was: start no host of it/,

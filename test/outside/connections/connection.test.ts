@@ -11,7 +11,7 @@ import {
   type ConnectionEvent,
   messageOverhead,
   unsentLimit,
-  writtenNotice,
+  writtenReportBytes,
 } from '../../../src/schema/outside/connection.ts'
 import { createManualClock, type ManualClock } from '../../helpers/manual-clock.ts'
 
@@ -273,12 +273,12 @@ test('of what is on its way a connection takes so much, counts what has gone, an
   const write = (payload: Uint8Array): void => connection.write('1', payload, false)
   write(half)
   await open()
-  write(Buffer.alloc(writtenNotice - 1 - messageOverhead))
+  write(Buffer.alloc(writtenReportBytes - 1 - messageOverhead))
   write(half)
   writes.shift()?.()
   assert.equal(heard.length, 1, 'it is not worth a notice as long as more is on its way')
   writes.shift()?.()
-  const notice = writtenNotice - 1 + unsentLimit + messageOverhead
+  const notice = writtenReportBytes - 1 + unsentLimit + messageOverhead
   assert.deepEqual(heard.slice(1), [{ event: 'written', bytes: notice }])
   write(Buffer.alloc(0))
   write(half)

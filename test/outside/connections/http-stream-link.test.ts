@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createDelivery } from '../../../src/outside/connections/delivery.ts'
+import { createDeliveryWatchdog } from '../../../src/outside/connections/delivery-watchdog.ts'
 import { openHttpStream } from '../../../src/outside/connections/http-stream-link.ts'
 import { createFinders } from '../../../src/outside/discovery/finders.ts'
 import { createCookieJars } from '../../../src/outside/http/cookie-jars.ts'
@@ -50,7 +50,7 @@ test('what a server sends byte by byte is told in few pieces', async (t) => {
         ...{ opened: () => undefined, silence: () => undefined, warn: () => undefined },
       },
       {
-        ...{ clock, own, hostVersion: '1.2.3', http, watchDelivery: createDelivery({ clock }) },
+        ...{ clock, own, hostVersion: '1.2.3', http, watchDelivery: createDeliveryWatchdog({ clock }) },
         finders: () => Promise.resolve(createFinders(clock, {})),
       },
     )

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
-import { readUnderWay, systemTables } from '../../../src/outside/connections/delivery.ts'
+import { readUnderWay, systemTables } from '../../../src/outside/connections/delivery-watchdog.ts'
 import { createOutside } from '../../../src/outside/outside.ts'
 import type { ConnectionEvent, ConnectionTarget } from '../../../src/schema/outside/connection.ts'
 import { listen } from '../../helpers/listen.ts'

@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { createDelivery } from '../../../src/outside/connections/delivery.ts'
+import { createDeliveryWatchdog } from '../../../src/outside/connections/delivery-watchdog.ts'
 import type { Link, LinkEnd } from '../../../src/outside/connections/link.ts'
 import { openWebSocket, pongLimit } from '../../../src/outside/connections/web-socket-link.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
@@ -36,7 +36,7 @@ function openTo(t: TestContext, { port }: { port: number }): Stage {
       },
       ...{ message: () => undefined, silence: () => undefined, warn: () => undefined },
     },
-    { own, clock, hostVersion: '1.2.3', watchDelivery: createDelivery({ clock }) },
+    { own, clock, hostVersion: '1.2.3', watchDelivery: createDeliveryWatchdog({ clock }) },
   )
   t.after(() => link.destroy())
   return { link, clock, ends, told }

@@ -7,10 +7,10 @@ import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import {
   createModbusGateways,
   gatewayLimit,
-  idleLimit,
+  idleTimeout,
   type ModbusGateways,
   modbusTimeout,
-  modbusWaiting,
+  waitingRequestsLimit,
   pluginGatewayLimit,
 } from '../../../src/outside/modbus/modbus-gateways.ts'
 import { createOwnListeners } from '../../../src/outside/own-listeners.ts'
@@ -486,11 +486,11 @@ test('an unused connection is closed after five minutes', async () => {
     countingRegisters,
     async ({ server, read }) => {
       await read(1)
-      clock.advance(idleLimit - 1)
+      clock.advance(idleTimeout - 1)
       await read(2)
       assert.equal(server.connections.length, 1)
       const closed = new Promise((resolve) => server.connections[0]?.once('close', resolve))
-      clock.advance(idleLimit)
+      clock.advance(idleTimeout)
       await closed
       assert.equal(clock.waiting, 0)
       assert.deepEqual(await read(3), values(3))
@@ -593,7 +593,7 @@ test('more waiting requests than a plugin may have are refused', async () => {
   await stage(
     () => undefined,
     async ({ server, gateways, read }) => {
-      const answers = Array.from({ length: modbusWaiting + 2 }, (_, index) => read(index))
+      const answers = Array.from({ length: waitingRequestsLimit + 2 }, (_, index) => read(index))
       assert.deepEqual(await answers.at(-1), {
         ok: false,
         message: `too many requests are waiting for 127.0.0.1:${server.port}: at most 500`,
@@ -606,7 +606,9 @@ test('more waiting requests than a plugin may have are refused', async () => {
 
 test('a request that is refused since too many wait is never sent', async () => {
   await stage(countingRegisters, async ({ server, read }) => {
-    const answers = await Promise.all(Array.from({ length: modbusWaiting + 2 }, (_, index) => read(index)))
+    const answers = await Promise.all(
+      Array.from({ length: waitingRequestsLimit + 2 }, (_, index) => read(index)),
+    )
     assert.equal(answers.at(-1)?.ok, false)
     await read(7)
     assert.equal(server.seen.length, answers.filter(({ ok }) => ok).length + 1)

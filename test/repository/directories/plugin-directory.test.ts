@@ -9,7 +9,7 @@ import {
   isMissingFiles,
 } from '../../../src/repository/directories/plugin-directory.ts'
 import type { PluginDirectory } from '../../../src/repository/repository.ts'
-import { writing } from '../../../src/base/files/storage-fault.ts'
+import { asStorageProblem } from '../../../src/base/files/storage-fault.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { clockPlugin, createStage, hash, problemOf, readTree, writeTree } from '../repository-fixture.ts'
@@ -177,12 +177,14 @@ test('each way in which a disk refuses has a sentence that says what to do', asy
     EMFILE: /ulimit -n/,
     ENFILE: /too many files/,
   })) {
-    const problem = await problemOf(writing(() => Promise.reject(Object.assign(new Error(code), { code }))))
+    const problem = await problemOf(
+      asStorageProblem(() => Promise.reject(Object.assign(new Error(code), { code }))),
+    )
     assert.equal(problem.code, 'storage_full')
     assert.match(problem.message, sentence)
   }
   await assert.rejects(
-    writing(() => Promise.reject(new TypeError('a mistake'))),
+    asStorageProblem(() => Promise.reject(new TypeError('a mistake'))),
     TypeError,
   )
 })

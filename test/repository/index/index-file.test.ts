@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { indexEntries, readIndexFile } from '../../../src/repository/index/index-file.ts'
+import { indexEntriesLimit, readIndexFile } from '../../../src/repository/index/index-file.ts'
 
 const read = (head: object, ...plugins: unknown[]) =>
   readIndexFile(
@@ -102,7 +102,7 @@ test('an index of nothing but mistakes hides no good entry, and is not told of w
 })
 
 test('an index with more entries than a repository can have is refused before anybody looks at them', () => {
-  const entries = Array.from({ length: indexEntries + 1 }, () => 1)
+  const entries = Array.from({ length: indexEntriesLimit + 1 }, () => 1)
   assert.throws(() => read({}, ...entries), /has 20001 entries, and this host reads at most 20000/)
 })
 

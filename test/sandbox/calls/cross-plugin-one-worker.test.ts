@@ -24,7 +24,7 @@ test('§9 two plugins in one worker call each other, back and forth, and one end
         ...thread,
         ...{ isolation: 'shared' as const, worker: 1, heapMegabytes: defaultLimits.memory },
         moveAway: () => 'the same again',
-        crowdOut: () => undefined,
+        reportWorkerFull: () => undefined,
         // The worker outlives its first isolate.
         leave: () => Promise.resolve(),
       },

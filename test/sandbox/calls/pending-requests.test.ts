@@ -3,7 +3,7 @@ import { test, type TestContext } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
 import { createPendingRequests } from '../../../src/sandbox/calls/pending-requests.ts'
 import { signalCells } from '../../../src/schema/worker/shared-cells.ts'
-import { createAsking } from '../../../src/sandbox/worker/questions/asking.ts'
+import { createQuestionClient } from '../../../src/sandbox/worker/questions/question-client.ts'
 import { NoAnswer } from '../../../src/sandbox/worker/questions/pending-questions.ts'
 import { createQuestionChannel } from '../../../src/sandbox/worker/questions/question-channel.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
@@ -59,10 +59,10 @@ test('a worker waits while it sleeps for an answer, and not while it serves a ca
   const { setup } = requests
   assert.equal(requests.waits(), false)
   call()
-  const { askNow } = createAsking({
-    ...{ isolate: 1, questions, milliseconds: 50, impatient: undefined },
+  const { askNow } = createQuestionClient({
+    ...{ isolate: 1, questions, milliseconds: 50, isOverBudget: undefined },
     flush: () => true,
-    onSpot: (wait) => wait(),
+    whileBlocked: (wait) => wait(),
   })
   assert.throws(() => askNow({ kind: 'listPlugins' }, () => undefined), NoAnswer)
   // It has looked for an answer before it began with the call; after that it might hang in it.
@@ -106,10 +106,10 @@ test('so it is where a worker waits on the spot', (context) => {
   const pause = (): void => clock.pause(paused)
   const todo = [pause, () => answer(), pause, pause]
   const { questions, call, answer } = stage(context, clock, () => todo.shift()?.())
-  const { askNow } = createAsking({
-    ...{ isolate: 1, questions, milliseconds: callTime, impatient: undefined },
+  const { askNow } = createQuestionClient({
+    ...{ isolate: 1, questions, milliseconds: callTime, isOverBudget: undefined },
     flush: () => true,
-    onSpot: (wait) => wait(),
+    whileBlocked: (wait) => wait(),
   })
   for (let calls = 0; calls < 4; calls += 1) call()
   assert.deepEqual(

@@ -7,7 +7,7 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { linuxPorts } from '../../../src/outside/serial/linux-ports.ts'
 import { openSerialPort } from '../../../src/outside/serial/open-serial-port.ts'
-import { kindIn, refuseSerialPath } from '../../../src/outside/serial/serial-path.ts'
+import { terminalKind, refuseSerialPath } from '../../../src/outside/serial/serial-path.ts'
 import { createSerialEcho, createSerialPair } from '../../helpers/serial-pair.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { printedBy, withOutside } from '../outside-stage.ts'
@@ -264,8 +264,8 @@ test('the kind of a terminal is read off the drivers of the system', () => {
     [136, 100_000, 'pty:slave'],
     [10, 130, undefined],
   ]
-  for (const [major, minor, kind] of cases) assert.equal(kindIn(drivers, { major, minor }), kind)
-  assert.equal(kindIn('', { major: 4, minor: 64 }), undefined)
+  for (const [major, minor, kind] of cases) assert.equal(terminalKind(drivers, { major, minor }), kind)
+  assert.equal(terminalKind('', { major: 4, minor: 64 }), undefined)
 })
 
 test('a terminal that somebody types at is nobody’s serial port', async (t) => {
@@ -280,6 +280,6 @@ test('a terminal that somebody types at is nobody’s serial port', async (t) =>
   await new Promise((resolve) => owner.stderr.once('data', resolve))
   assert.deepEqual(await refuseSerialPath(path), {
     reason: `${path} is the terminal of a running program`,
-    passing: true,
+    isTransient: true,
   })
 })

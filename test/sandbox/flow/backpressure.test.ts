@@ -166,7 +166,7 @@ test('at its end a plugin waits for nothing, and once it is over nothing is give
     limits: tenASecond,
     congested: () => new Promise(() => undefined),
   })
-  backpressure.relent()
+  backpressure.stopThrottling()
   take(100, 1e6)
   answer('answer')
   for (let count = 0; count < 20; count += 1) background('call')

@@ -69,7 +69,7 @@ function inSlices(runtime: LuaRuntime, source: string): { slices: number; values
   for (let slices = 1; ; slices += 1) {
     const result = activation.resume()
     if (result.done) return { slices, values: result.values.map(readable) }
-    assert.equal(result.aside, 'slice')
+    assert.equal(result.suspended, 'slice')
   }
 }
 

@@ -4,7 +4,7 @@ import type { LogFields } from '../../../src/base/log/log.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
 import { createFrameDispatcher } from '../../../src/sandbox/operations/frame-dispatcher.ts'
-import { createHeldThings } from '../../../src/sandbox/operations/held-things.ts'
+import { createHeldResources } from '../../../src/sandbox/operations/held-resources.ts'
 import { createKeptBytes } from '../../../src/sandbox/operations/kept-bytes.ts'
 import { createFrameReader, createFrameWriter } from '../../../src/schema/worker/message-frames.ts'
 import type { FrameKind } from '../../../src/schema/worker/message-frames.ts'
@@ -12,7 +12,7 @@ import type { FrameKind } from '../../../src/schema/worker/message-frames.ts'
 /** What became of frames, in order: what was asked of the host, and what was refused. */
 function outcomeOf(frames: [kind: FrameKind, name: string, payload: string][]): unknown[] {
   const seen: unknown[] = []
-  const held = createHeldThings({ ...defaultLimits, objects: 2, sensors: 1 })
+  const held = createHeldResources({ ...defaultLimits, objects: 2, sensors: 1 })
   held.note({
     kind: 'setExposure',
     id: 'lamp',

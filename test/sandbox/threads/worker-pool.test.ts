@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { test, type TestContext } from 'node:test'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { defaultLimits } from '../../../src/sandbox/limits.ts'
-import { createOwnWorkers } from '../../../src/sandbox/threads/own-workers.ts'
+import { createDedicatedWorkers } from '../../../src/sandbox/threads/dedicated-workers.ts'
 import { createWorkerPool } from '../../../src/sandbox/threads/worker-pool.ts'
 import type { WorkerSlot } from '../../../src/sandbox/threads/worker-slot.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
@@ -26,7 +26,7 @@ function stageOf(context: TestContext) {
     ...{ clock, logger: silentLogger, limits },
     nextNumber: () => (workers += 1),
   }
-  const pool = createWorkerPool({ ...common, own: createOwnWorkers(common) })
+  const pool = createWorkerPool({ ...common, own: createDedicatedWorkers(common) })
   context.after(() => pool.close())
   return {
     pool,
@@ -115,7 +115,7 @@ test('who has failed to load in a full worker counts as one of those that share 
   await c.leave(true)
   await d.leave(true)
   assert.equal(c.moveAway('memory'), 'another one')
-  d.crowdOut()
+  d.reportWorkerFull()
   assert.deepEqual([take('c').worker, take('d').worker], [2, 2])
 })
 
@@ -124,7 +124,7 @@ test('who finds no room in a small group is neither set apart nor crowded out', 
   take('a')
   const b = take('b')
   await b.leave(true)
-  b.crowdOut()
+  b.reportWorkerFull()
   assert.deepEqual([take('b').worker, take('c').worker], [1, 1])
 })
 

@@ -1,6 +1,6 @@
 import { quoted } from '../../../base/text/cut-text.ts'
 import type { Clock } from '../../../base/time/clock.ts'
-import { becomesSo } from '../../../base/time/wait.ts'
+import { waitUntil } from '../../../base/time/wait.ts'
 import { Problem } from '../../../base/problem.ts'
 import type { FleetJournal } from '../../../fleet/journal/fleet-journal.ts'
 import { coordinatorLease } from '../../../fleet/leases/records.ts'
@@ -103,7 +103,7 @@ export function createFleetHosts(parts: {
    */
   async function whenEmpty(id: string): Promise<void> {
     const isEnded = (): boolean => journal.live.host.context.members?.[id]?.draining !== true
-    const isOver = await becomesSo(
+    const isOver = await waitUntil(
       clock,
       drainPatience,
       () => count(id) === 0 || isEnded() || isClosed,

@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
-import { becomesSo, waitAtMost } from '../../../base/time/wait.ts'
+import { waitUntil, waitAtMost } from '../../../base/time/wait.ts'
 import type { LeaseKeeper } from '../../../fleet/leases/lease-keeper.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
 import { holderOf, hostsFor } from '../placement/holders.ts'
@@ -46,7 +46,7 @@ export function createLastWord(parts: {
 
   return {
     async say(plugins, abandon) {
-      await becomesSo(clock, othersPatience, areEarlierOnesGone, onChange)
+      await waitUntil(clock, othersPatience, areEarlierOnesGone, onChange)
       const { state } = keeper
       const now = elapsed()
       const isLast = candidatesOf(state, now).every(({ id }) => id === state.host || isLeaving(id))

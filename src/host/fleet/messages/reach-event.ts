@@ -1,5 +1,5 @@
 import type { Clock } from '../../../base/time/clock.ts'
-import { becomesSo } from '../../../base/time/wait.ts'
+import { waitUntil } from '../../../base/time/wait.ts'
 import type { Journal } from '../../../journal/journal.ts'
 
 /** Milliseconds until what another host has written is here, too. */
@@ -11,5 +11,5 @@ export async function reachEvent(
   clock: Clock,
   seq: number,
 ): Promise<void> {
-  await becomesSo(clock, followWait, () => journal.live.seq >= seq, journal.subscribe)
+  await waitUntil(clock, followWait, () => journal.live.seq >= seq, journal.subscribe)
 }

@@ -18,13 +18,13 @@ import {
   storeGivenUp,
 } from '../../../fleet/store/store-errors.ts'
 import { openValueBucket, type ValueBucket } from '../../../fleet/values/value-bucket.ts'
-import { unlessAborted } from '../../../base/time/unless-aborted.ts'
+import { abortable } from '../../../base/time/abortable.ts'
 import type { JournalSettings } from '../../../journal/journal.ts'
 import { defaultRepositoryLimits } from '../../../repository/limits.ts'
 import type { FleetSettings } from '../../../settings/fleet-settings.ts'
 import type { HostParts } from '../../host-parts.ts'
 import { refuseWhenInterrupted } from '../../interrupted-start.ts'
-import { isDiskFull } from '../../patient-start.ts'
+import { isDiskFull } from '../../disk-full-retry.ts'
 import type { Hindrance } from './last-known.ts'
 
 /** What a fleet shares, in its store: the journal, files of plugins, stored values. */
@@ -80,7 +80,7 @@ export async function connectFleet(parts: ConnectFleetSettings): Promise<Connect
   const patience = { clock, logger, interrupt, giveUp: () => givenUp.abort() }
   const patiently = createPatience({ ...patience, waits: parts.waits })
   const connection = await patiently(() =>
-    unlessAborted(interrupt, connectStore(address), storeGivenUp, (late) => late.close()),
+    abortable(interrupt, connectStore(address), storeGivenUp, (late) => late.close()),
   )
   // What is under way over it is answered so, at once.
   givenUp.signal.addEventListener('abort', () => void connection.close().catch(() => undefined))

@@ -1,22 +1,21 @@
-import { countedTime, type ProcessorLook } from '../../../base/time/starvation.ts'
+import { countedTime, type ProcessorTimeMeter } from '../../../base/time/starvation.ts'
 
 /**
- * Milliseconds from one question of Lua's count hook, which asks all the time, to the next that are looked at for want of a processor
- * as any others. What is more was a standstill, paused with its container or virtual machine: all that counts of it is for how long
- * the process had a processor.
+ * Milliseconds between two calls of Lua's count hook, which comes all the time, beyond which the process stood still, paused with its
+ * container or virtual machine: of what is more only the time counts in which the process had a processor.
  */
 export const longestStep = 1_000
-/** Milliseconds of Lua after which it is asked anew how much of a processor there was. */
+/** Milliseconds of Lua after which the meter is read again. */
 export const processorInterval = 250
 
-/** What Lua's time counts in a thread. Plugins that share it take turns, so what one of them finds out holds for all. */
+/** How much of Lua's time in a thread is counted, as others may have had the processor. One for all plugins of the thread. */
 export interface ProcessorShare {
   /** How many of so many milliseconds of Lua count. */
   counted(step: number): number
 }
 
-export function createProcessorShare(look: ProcessorLook): ProcessorShare {
-  /** Milliseconds of Lua since the last look. */
+export function createProcessorShare(processorTime: ProcessorTimeMeter): ProcessorShare {
+  /** Milliseconds of Lua since the meter was read last. */
   let ran = 0
   /** What one of them counts, 0 to 1: as found out last. What else the thread does makes it more, never less. */
   let share = 1
@@ -25,7 +24,7 @@ export function createProcessorShare(look: ProcessorLook): ProcessorShare {
     counted(step) {
       ran += step
       if (ran >= processorInterval) {
-        share = countedTime(ran, look(), longestStep) / ran
+        share = countedTime(ran, processorTime(), longestStep) / ran
         ran = 0
       }
       return step * share

@@ -45,7 +45,7 @@ export interface TimeBudget {
   /** Asked by Lua's count hook: why Lua has to stop, or undefined while it may go on. */
   check(): string | undefined
   /** Runs `task`, which waits, off the clock. */
-  excuse<T>(task: () => T): T
+  runUncharged<T>(task: () => T): T
 }
 
 /** `share`: one for all that run in this thread. `working`: called whenever Lua asks. */
@@ -91,7 +91,7 @@ export function createTimeBudget(
       current.exceeded = true
       return `stopped, because it ran for longer than ${current.allowed / 1000} s without a pause`
     },
-    excuse(task) {
+    runUncharged(task) {
       settle()
       const begun = since
       const account = current

@@ -5,7 +5,7 @@ import type { PluginCallOutcome, Reference, SerializedValues } from '../../../sc
 import { callDepthLimit, instanceHandle } from '../../../schema/worker/plugin-call-limits.ts'
 import type { Question } from '../../../schema/worker/question.ts'
 import type { AnswerMessage, UrgentMessage, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'
-import { createLinkEnd, type LinkEnd } from './link-end.ts'
+import { createLinkEndpoint, type LinkEndpoint } from './link-endpoint.ts'
 import { toBytes, toUnicode } from '../lua/text/bytes.ts'
 import type { ReceivedCall } from './local-calls.ts'
 
@@ -54,7 +54,7 @@ export interface Link {
   /** The isolate at the other end, and its plugin. */
   peer: number
   plugin: string
-  end: LinkEnd
+  end: LinkEndpoint
   /** Calls whose answer is still to come, or to be given: the caller's numbers, and those in this worker. */
   calls: Map<number, number>
 }
@@ -126,7 +126,7 @@ export function createLinkedCalls(settings: LinkedCallsSettings): LinkedCalls {
 
   function open({ isolate, peer, plugin, isCaller, ...setup }: Extract<LinkNotice, { kind: 'link' }>): void {
     const { fromCaller, fromCallee } = linkCells
-    const end = createLinkEnd({
+    const end = createLinkEndpoint({
       ...setup,
       sends: isCaller ? fromCaller : fromCallee,
       receives: isCaller ? fromCallee : fromCaller,

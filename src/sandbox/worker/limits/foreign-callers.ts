@@ -98,39 +98,11 @@ export function createForeignCallers(runtime: LuaRuntime): ForeignCallers {
 }
 
 /** Bytes that a copy or a text may take that is made for this one. */
-export function bytesFor(foreignCaller: ForeignCaller, limit: number): number {
+export function byteLimitFor(foreignCaller: ForeignCaller, limit: number): number {
   return foreignCaller === undefined ? limit : Math.min(limit, foreignCallerBytes)
 }
 
 /** How many there may be at most when this one adds another. */
-export function roomFor(foreignCaller: ForeignCaller, limit: number): number {
+export function countLimitFor(foreignCaller: ForeignCaller, limit: number): number {
   return foreignCaller === undefined ? limit : Math.floor(limit * foreignCallerShare)
-}
-
-/**
- * What of a plugin's things others have made through its instance: each of those is its maker's to change and to
- * remove, and the plugin's own are nobody else's.
- */
-export interface Makers<K> {
-  /** Throws when there is one of this key that the foreign caller has not made. */
-  check(foreignCaller: ForeignCaller, key: K, exists: boolean): void
-  made(foreignCaller: ForeignCaller, key: K): void
-  forget(key: K): void
-  clear(): void
-}
-
-export function createMakers<K>(what: string): Makers<K> {
-  const makers = new Map<K, string>()
-  return {
-    check(foreignCaller, key, exists) {
-      if (foreignCaller === undefined || !exists || makers.get(key) === foreignCaller) return
-      throw new Error(`another plugin cannot change the ${what} '${String(key)}', which it has not made`)
-    },
-    made(foreignCaller, key) {
-      if (foreignCaller === undefined) makers.delete(key)
-      else makers.set(key, foreignCaller)
-    },
-    forget: (key) => void makers.delete(key),
-    clear: () => makers.clear(),
-  }
 }

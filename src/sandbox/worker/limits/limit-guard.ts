@@ -1,6 +1,6 @@
 import type { LimitName, PluginLimits } from '../../../schema/plugin/plugin-limits.ts'
 import type { Operation } from '../../../schema/worker/operation.ts'
-import { roomFor, type ForeignCaller } from './foreign-callers.ts'
+import { countLimitFor, type ForeignCaller } from './foreign-callers.ts'
 
 /** What this plugin may have, and who tells the host when it wants more. */
 export interface LimitGuard extends Readonly<PluginLimits> {
@@ -23,7 +23,7 @@ export function createLimitGuard(limits: PluginLimits, send: (operation: Operati
     ...limits,
     reached,
     hasRoom(name, count, foreignCaller) {
-      if (count < roomFor(foreignCaller, limits[name])) return true
+      if (count < countLimitFor(foreignCaller, limits[name])) return true
       // That another plugin has used up its share says nothing of this one.
       if (foreignCaller === undefined) reached(name)
       return false

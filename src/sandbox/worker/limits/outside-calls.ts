@@ -1,7 +1,7 @@
 import type { Operation } from '../../../schema/worker/operation.ts'
 import type { OutsideAnswer, OutsideCall, OutsideService } from '../../../schema/outside/outside.ts'
 import { failedAnswer } from '../../../schema/outside/failed-answer.ts'
-import { roomFor, type ForeignCaller } from './foreign-callers.ts'
+import { countLimitFor, type ForeignCaller } from './foreign-callers.ts'
 
 /** Hears of the answer, later and once. */
 export type Settle = (answer: OutsideAnswer) => void
@@ -71,7 +71,7 @@ export function createOutsideCalls(
 
   function hasPlace(service: OutsideService, foreignCaller: ForeignCaller): boolean {
     if (foreignCaller === undefined) return true
-    const room = roomFor(foreignCaller, inFlightLimits[service])
+    const room = countLimitFor(foreignCaller, inFlightLimits[service])
     if (room > 0) return forForeignCallers[service] < room
     // Half of one place is none: it is theirs when the plugin itself does not want it.
     return waiting[service].every((waits) => pending.get(waits)?.foreignCaller !== undefined)
@@ -102,7 +102,7 @@ export function createOutsideCalls(
     settle: Settle,
     foreignCaller?: ForeignCaller,
   ): void {
-    if (unheard >= roomFor(foreignCaller, unheardLimit))
+    if (unheard >= countLimitFor(foreignCaller, unheardLimit))
       throw new Error(`${message}; ${unheard} were refused before, of which the plugin has not heard yet`)
     unheard += 1
     lastNumber += 1
@@ -140,8 +140,8 @@ export function createOutsideCalls(
       }
       const size = bodySize(call)
       if (
-        waiting[service].length >= roomFor(foreignCaller, waitingLimit) ||
-        bytes + size > roomFor(foreignCaller, waitingBytes)
+        waiting[service].length >= countLimitFor(foreignCaller, waitingLimit) ||
+        bytes + size > countLimitFor(foreignCaller, waitingBytes)
       ) {
         if (foreignCaller === undefined) refused(service)
         refuse(service, 'too many requests are waiting for their turn', settle, foreignCaller)

@@ -108,7 +108,7 @@ export function createEntries(main: LuaState, parts: EntriesParts): Entries {
       try {
         const status = lua.lua_resume(L, null, argumentCount)
         argumentCount = 0
-        if (status === lua.LUA_YIELD) return { done: false, aside: preemption.take() ?? 'slice' }
+        if (status === lua.LUA_YIELD) return { done: false, suspended: preemption.take() ?? 'slice' }
         if (status !== lua.LUA_OK) throw deathOf(L)
         const results = take(L, 1)
         lua.lua_settop(L, 0)

@@ -43,7 +43,7 @@ export function protectedText(L: LuaState): string | undefined {
 
 const speechless = (type: string): string => `(error object is a ${type} value)`
 /** What is read of a table that has no text of its own. */
-export const speechlessTable = speechless('table')
+export const unprintableTable = speechless('table')
 
 /** What a person reads of the error value at the top of the stack. */
 export function errorText(L: LuaState): string {

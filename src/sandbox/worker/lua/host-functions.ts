@@ -30,7 +30,7 @@ export interface Execution {
 export interface HostFunctionParts extends Omit<EntriesParts, 'tracebackOf'> {
   references: References
   /** Runs `task`, which others do for this plugin, off its clock. */
-  excuse(task: () => void): void
+  runUncharged(task: () => void): void
   /** What to wait for before Lua goes on. */
   pause: (() => Waiting | undefined) | undefined
   /** What it is called in a traceback. */
@@ -45,7 +45,7 @@ const shallow = 8
 /** Makes functions of the host callable from Lua. */
 export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 'wrap'> {
   const { references, interrupt, preemption, execution, push, take, luaError, messageHandler } = parts
-  const { excuse, pause } = parts
+  const { runUncharged, pause } = parts
 
   /** Raises what a host function has thrown. */
   function raiseThrown(L: LuaState, error: unknown): never {
@@ -87,8 +87,8 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
       }
       const count = pushResults(L, answer)
       const waiting = pause?.()
-      if (waiting === undefined || !preemption.possible(L)) return count
-      return preemption.setAsideFor(L, waiting, () => count)
+      if (waiting === undefined || !preemption.canSuspend(L)) return count
+      return preemption.suspendFor(L, waiting, () => count)
     }
     parts.named(raw, name)
     return references.fromTagged(new objects.TValue(tags.jsFunction, raw)) as LuaFunction
@@ -107,16 +107,16 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
       else if (value.kind === 'pause') {
         advance = () => steps.next()
         interruptBetween(L, steps)
-        if (preemption.due(L)) return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
-      } else if (preemption.possible(L)) {
+        if (preemption.due(L)) return preemption.suspendFor(L, 'slice', () => proceed(L, steps, advance))
+      } else if (preemption.canSuspend(L)) {
         const waiting = value.begin()
         if (waiting.start !== undefined && L.nCcalls <= shallow) startAtOnce(waiting)
         advance = () => advanceWith(steps, waiting.take)
-        if (!waiting.settled) return preemption.setAsideFor(L, waiting, () => proceed(L, steps, advance))
+        if (!waiting.settled) return preemption.suspendFor(L, waiting, () => proceed(L, steps, advance))
         // To call others takes few instructions, after which nobody would ask for long.
         if (preemption.due(L)) {
           interruptBetween(L, steps)
-          return preemption.setAsideFor(L, 'slice', () => proceed(L, steps, advance))
+          return preemption.suspendFor(L, 'slice', () => proceed(L, steps, advance))
         }
       } else advance = () => advanceWith(steps, value.now)
     }
@@ -129,7 +129,7 @@ export function createHostFunctions(parts: HostFunctionParts): Pick<LuaRuntime, 
   function startAtOnce(waiting: Waiting): void {
     const { start } = waiting
     waiting.start = undefined
-    if (start !== undefined) excuse(start)
+    if (start !== undefined) runUncharged(start)
   }
 
   function interruptBetween(L: LuaState, steps: Steps<Results>): void {

@@ -1,5 +1,5 @@
 import { toBytes } from './text/bytes.ts'
-import { calls, lua, mostCallsPerLook } from './engine/engine.ts'
+import { calls, lua, mostCallsPerCheck } from './engine/engine.ts'
 import type { LuaState } from './engine/fengari-types.ts'
 import type { Preemption } from './preemption.ts'
 import type { Traceback } from './traceback.ts'
@@ -13,7 +13,7 @@ const longCalls = 0.25
 const longestSilence = 50
 
 /** Has the count hook ask before the next instruction: for work of which the number of instructions does not tell. */
-export function askSoon(L: LuaState): void {
+export function checkSoon(L: LuaState): void {
   L.hookcount = 1
 }
 
@@ -54,7 +54,7 @@ export function createInterrupt(
   monotonic: () => number,
   instructionsPerCheck: number,
 ): Interrupt {
-  let callsPerLook = mostCallsPerLook
+  let callsPerCheck = mostCallsPerCheck
   /** Milliseconds of the clock. */
   let looked = monotonic()
   let asked = looked
@@ -77,19 +77,19 @@ export function createInterrupt(
 
   function hook(L: LuaState): void {
     ask(L)
-    if (preemption.due(L)) preemption.setAside(L)
+    if (preemption.due(L)) preemption.suspend(L)
   }
 
   /** A few calls of the library may take as long as ten thousand instructions. */
   function afterCalls(L: LuaState): number {
     const now = monotonic()
-    callsPerLook = now - looked > longCalls ? 1 : Math.min(mostCallsPerLook, callsPerLook * 2)
+    callsPerCheck = now - looked > longCalls ? 1 : Math.min(mostCallsPerCheck, callsPerCheck * 2)
     looked = now
     if (now - asked >= longestSilence || preemption.due(L)) {
       asked = now
-      askSoon(L)
+      checkSoon(L)
     }
-    return callsPerLook
+    return callsPerCheck
   }
 
   return {
@@ -98,13 +98,13 @@ export function createInterrupt(
       L.l_G.ask = ask
       L.l_G.pause = (state, proceed) => {
         ask(state)
-        if (preemption.due(state)) preemption.setAsideFor(state, 'slice', proceed)
+        if (preemption.due(state)) preemption.suspendFor(state, 'slice', proceed)
       }
       lua.lua_sethook(L, hook, lua.LUA_MASKCOUNT, instructionsPerCheck)
     },
     poll(L) {
       ask(L)
-      if (preemption.due(L)) askSoon(L)
+      if (preemption.due(L)) checkSoon(L)
     },
     get pending() {
       return current.pending !== undefined

@@ -4,7 +4,7 @@ import { toBytes } from './text/bytes.ts'
 import { guardConcatenations } from './concat-guard.ts'
 import { auxiliary, lua, objects, opcodes, states, tags, whileCompiling } from './engine/engine.ts'
 import { createEntries } from './entries.ts'
-import { describeException, errorText, speechlessTable } from './error-value.ts'
+import { describeException, errorText, unprintableTable } from './error-value.ts'
 import type { LuaState, Prototype, RawFunction, TaggedValue } from './engine/fengari-types.ts'
 import { createHostFunctions, type Execution } from './host-functions.ts'
 import { createInterrupt, usualInstructionsPerCheck } from './interrupt.ts'
@@ -40,7 +40,7 @@ export interface LuaRuntimeOptions {
   /** Asked after each function of the host: what to wait for before Lua goes on, where it can be set aside. */
   pause?(): Waiting | undefined
   /** Runs `task`, which others do for this plugin, off its clock. */
-  excuse?(task: () => void): void
+  runUncharged?(task: () => void): void
   /** Longest string in bytes. */
   stringLimitBytes?: number
   /** Bytes outside the heap that the worker may have, of all Lua states in it. */
@@ -59,7 +59,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   const main = auxiliary.luaL_newstate()
   const execution: Execution = { thread: undefined, trace: undefined, innerTrace: undefined }
   const stringLimit = options.stringLimitBytes ?? defaultStringLimit
-  const excuse = options.excuse ?? ((task: () => void) => task())
+  const runUncharged = options.runUncharged ?? ((task: () => void) => task())
   const references = createReferences(main, stringLimit, options.working ?? (() => undefined))
   const names = new WeakMap<RawFunction, string>()
   const chunkNames = new Set<string>()
@@ -134,7 +134,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
 
   /** What a table that was raised has in it is all that it says. */
   function withContent(message: string, value: TaggedValue | undefined): string {
-    if (value === undefined || message !== speechlessTable) return message
+    if (value === undefined || message !== unprintableTable) return message
     try {
       const content = jsonText(toJson(references.fromTagged(value), createByteBudget(contentBytes)) ?? {})
       return content === '{}' ? message : `${message} ${content}`
@@ -188,7 +188,7 @@ export function createLuaRuntime(options: LuaRuntimeOptions): LuaRuntime {
   }
 
   const { wrap } = createHostFunctions({
-    ...{ references, interrupt, preemption, execution, push, take, luaError, messageHandler, excuse },
+    ...{ references, interrupt, preemption, execution, push, take, luaError, messageHandler, runUncharged },
     pause: options.pause,
     named: (raw, name) => void names.set(raw, name),
   })

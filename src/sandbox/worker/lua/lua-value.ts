@@ -1,4 +1,4 @@
-import type { Aside } from './preemption.ts'
+import type { SuspendReason } from './preemption.ts'
 import type { Steps } from './steps.ts'
 
 /**
@@ -52,7 +52,7 @@ export function isSteps(answer: Results | Steps<Results>): answer is Steps<Resul
 /** A call into Lua that goes on in slices. Nothing else of its state may run while it has a slice. */
 export interface Activation {
   /** Runs until it ends or is set aside. Throws the `LuaError` with which it ends. */
-  resume(): { done: true; values: LuaValue[] } | { done: false; aside: Aside }
+  resume(): { done: true; values: LuaValue[] } | { done: false; suspended: SuspendReason }
 }
 
 /** What went wrong in Lua. `message` has the position as Lua writes it (`init.lua:12: …`). */

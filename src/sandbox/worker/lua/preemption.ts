@@ -2,59 +2,59 @@ import { lua } from './engine/engine.ts'
 import type { Continuation, LuaState } from './engine/fengari-types.ts'
 import type { Waiting } from './steps.ts'
 
-/** Why a call was set aside: others are to have their turn, or it waits for this answer. */
-export type Aside = 'slice' | Waiting
+/** Why a thread was suspended: its slice is over and others have their turn, or it waits for this answer. */
+export type SuspendReason = 'slice' | Waiting
 
 /**
- * Sets a running Lua thread aside, in the midst of whatever it does, and with it the threads that have resumed it. A
- * thread cannot be set aside while a JavaScript function that has called it is on the stack, and does not know how to
+ * Suspends a running Lua thread in the midst of whatever it does, and with it the threads that have resumed it. A
+ * thread cannot be suspended while a JavaScript function that has called it is on the stack, and does not know how to
  * go on later.
  */
 export interface Preemption {
-  /** Whether the slice is over, and this thread can be set aside. */
+  /** Whether the slice is over, and this thread can be suspended. */
   due(L: LuaState): boolean
-  /** Whether this thread can be set aside. */
-  possible(L: LuaState): boolean
+  /** Whether this thread can be suspended. */
+  canSuspend(L: LuaState): boolean
   /** From a count hook, when `due`. */
-  setAside(L: LuaState): void
+  suspend(L: LuaState): void
   /** From a function that Lua has called, when `possible`; `proceed` goes on in its place later. */
-  setAsideFor(L: LuaState, aside: Aside, proceed: Continuation): never
-  /** From the function that resumes coroutines, whose coroutine has been set aside. */
-  passOn(L: LuaState, proceed: Continuation): never
-  /** Whether a thread that has just yielded was set aside, and did not yield by itself. */
+  suspendFor(L: LuaState, reason: SuspendReason, proceed: Continuation): never
+  /** From the function that resumes coroutines, whose coroutine has been suspended: suspends the thread around it as well. */
+  propagate(L: LuaState, proceed: Continuation): never
+  /** Whether a thread that has just yielded was suspended, and did not yield by itself. */
   readonly pending: boolean
-  /** At the outermost thread: why it was set aside. */
-  take(): Aside | undefined
-  /** Runs `task`, out of which no thread can be set aside. */
+  /** At the outermost thread: why it was suspended. */
+  take(): SuspendReason | undefined
+  /** Runs `task`, out of which no thread can be suspended. */
   hold<T>(task: () => T): T
 }
 
 /** `isOver`: whether the present slice is. */
 export function createPreemption(isOver: () => boolean): Preemption {
   let held = 0
-  let pending: Aside | undefined
+  let pending: SuspendReason | undefined
 
   const possible = (L: LuaState): boolean => held === 0 && lua.lua_isyieldable(L)
 
   return {
-    possible,
+    canSuspend: possible,
     due: (L) => isOver() && possible(L),
-    setAside(L) {
+    suspend(L) {
       pending = 'slice'
       lua.lua_yield(L, 0)
     },
-    setAsideFor(L, aside, proceed) {
-      pending = aside
+    suspendFor(L, reason, proceed) {
+      pending = reason
       return lua.lua_yieldk(L, 0, 0, proceed)
     },
-    passOn: (L, proceed) => lua.lua_yieldk(L, 0, 0, proceed),
+    propagate: (L, proceed) => lua.lua_yieldk(L, 0, 0, proceed),
     get pending() {
       return pending !== undefined
     },
     take() {
-      const aside = pending
+      const reason = pending
       pending = undefined
-      return aside
+      return reason
     },
     hold(task) {
       held += 1

@@ -1,4 +1,4 @@
-import { objects, rawSet, sharing, tables, tags } from './engine/engine.ts'
+import { objects, rawSet, shareFields, tables, tags } from './engine/engine.ts'
 import type { LuaState, RawFunction, RawTable, TaggedValue } from './engine/fengari-types.ts'
 import type { References } from './lua-reference.ts'
 import type { LibraryFields, LuaFunction, LuaRuntime, LuaTable } from './lua-value.ts'
@@ -60,7 +60,7 @@ export function createProvidedFunctions(
         setFields(L, references.toTagged(into).value as RawTable, library, fields)
         return into
       }
-      const table = sharing(L, libraryTable(L, library, fields))
+      const table = shareFields(L, libraryTable(L, library, fields))
       return references.fromTagged(new objects.TValue(tags.table, table)) as LuaTable
     },
   }

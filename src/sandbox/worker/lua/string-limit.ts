@@ -2,7 +2,7 @@ import { collectGarbage, heapStatistics } from '../heap.ts'
 import { toBytes } from './text/bytes.ts'
 import { debugging, watchStrings } from './engine/engine.ts'
 import type { LuaState } from './engine/fengari-types.ts'
-import { askSoon } from './interrupt.ts'
+import { checkSoon } from './interrupt.ts'
 
 /** Longest string in bytes: more than any page or payload a plugin may fetch, and no burden for a worker. */
 export const defaultStringLimit = 16 * 1024 * 1024
@@ -60,7 +60,7 @@ watchStrings((L, bytes) => {
   bytesSinceQuestion += bytes
   if (bytesSinceQuestion >= bytesPerQuestion) {
     bytesSinceQuestion = 0
-    askSoon(L)
+    checkSoon(L)
   }
   bytesSinceLook += bytes
   if (bytesSinceLook < bytesPerLook) return

@@ -1,7 +1,7 @@
 import type { Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
-import type { ExportedThings } from './exported-things.ts'
-import type { ImportedThings } from './imported-things.ts'
+import type { ExportTable } from './export-table.ts'
+import type { ImportTable } from './import-table.ts'
 import type { Steps } from '../lua/steps.ts'
 import type { Served } from './served-calls.ts'
 import {
@@ -48,8 +48,8 @@ export interface HandoverSettings {
   /** Full id. */
   plugin: string
   runtime: LuaRuntime
-  exported: ExportedThings
-  imported: ImportedThings
+  exported: ExportTable
+  imported: ImportTable
 }
 
 export function createHandover(settings: HandoverSettings): Handover {

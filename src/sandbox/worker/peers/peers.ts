@@ -4,7 +4,7 @@ import { flowCells } from '../../../schema/worker/shared-cells.ts'
 import type { PluginCallOutcome, Reference, SerializedValues } from '../../../schema/worker/plugin-call.ts'
 import { callDepthLimit, type PluginOperation } from '../../../schema/worker/plugin-call-limits.ts'
 import type { LoadSource, WorkerMessage } from '../../../schema/worker/worker-protocol.ts'
-import type { Asking } from '../questions/asking.ts'
+import type { QuestionClient } from '../questions/question-client.ts'
 import type { LuaFunction, LuaRuntime, LuaTable, LuaValue } from '../lua/lua-value.ts'
 import type { ReceivedCall } from '../calls/local-calls.ts'
 import { failureOf, type PluginLog } from '../plugin-log.ts'
@@ -13,10 +13,10 @@ import type { Steps } from '../lua/steps.ts'
 import type { ResourceRegistry } from '../limits/resource-registry.ts'
 import { createCallbackQueues } from './callback-queues.ts'
 import { createEndedPeers } from './ended-peers.ts'
-import { createExportedThings } from './exported-things.ts'
+import { createExportTable } from './export-table.ts'
 import type { ForeignCallers } from '../limits/foreign-callers.ts'
 import { createHandover, type Received } from './handover.ts'
-import { createImportedThings } from './imported-things.ts'
+import { createImportTable } from './import-table.ts'
 import { createOperations, fillTable } from './operations.ts'
 import { createPrivacy } from './privacy.ts'
 import { createProxies } from './proxies.ts'
@@ -52,7 +52,7 @@ export interface FunctionOwner {
   gone: boolean
 }
 
-export interface PeersSettings extends Pick<Asking, 'ask' | 'waitFor' | 'begin'> {
+export interface PeersSettings extends Pick<QuestionClient, 'ask' | 'waitFor' | 'begin'> {
   isolate: number
   flow: Int32Array
   source: LoadSource
@@ -68,8 +68,8 @@ export interface PeersSettings extends Pick<Asking, 'ask' | 'waitFor' | 'begin'>
 
 export function createPeers(settings: PeersSettings): Peers {
   const { isolate, flow, source, runtime, log, redactor } = settings
-  const exported = createExportedThings(settings.instance)
-  const imported = createImportedThings(
+  const exported = createExportTable(settings.instance)
+  const imported = createImportTable(
     createProxies(runtime, callOut, (value) => imported.referenceOf(value)),
     (releases) => settings.post({ kind: 'release', isolate, releases }),
   )

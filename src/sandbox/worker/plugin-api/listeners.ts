@@ -2,7 +2,7 @@ import type { Json } from '../../../base/text/json.ts'
 import { approximateSize } from '../../../base/text/json-size.ts'
 import type { LuaFunction } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
-import { roomFor, type ForeignCaller } from '../limits/foreign-callers.ts'
+import { countLimitFor, type ForeignCaller } from '../limits/foreign-callers.ts'
 
 /** Bytes of one event or object, roughly: what is larger does not belong on a bus. */
 export const messageSizeLimit = 1024 * 1024
@@ -50,7 +50,7 @@ export interface Listeners {
 export function createListeners(
   limit: number,
   hasRoom: (count: number, foreignCaller?: ForeignCaller) => boolean = (count, foreignCaller) =>
-    count < roomFor(foreignCaller, limit),
+    count < countLimitFor(foreignCaller, limit),
 ): Listeners {
   const byName = new Map<string, Set<{ callback: LuaFunction }>>()
   let total = 0

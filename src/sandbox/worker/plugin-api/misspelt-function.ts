@@ -7,7 +7,7 @@ const missingFunction = /attempt to call a nil value \((?:method|field|global) '
 const known = [...Object.values(tableFields), globalFunctions].flatMap((fields) => Object.keys(fields))
 
 /** The message of an error, and the function of the plugin API that was meant where one is called nearly so. */
-export function withFunctionMeant(message: string): string {
+export function withSuggestedFunction(message: string): string {
   const [, name] = missingFunction.exec(message) ?? []
   const meant = name === undefined ? undefined : closestName(name, known)
   return meant === undefined || meant === name ? message : `${message} (did you mean: '${meant}'?)`

@@ -4,7 +4,7 @@ import { isBelow } from '../../../base/topic-filter.ts'
 import { refusalSentence } from '../../../schema/manifest/permission-refusal.ts'
 import { retainedSentence } from '../../../schema/plugin/retained-account.ts'
 import { fits, textLimits } from '../../../schema/parsing/text-limits.ts'
-import { mayPluginSubscribe, whyNotPublish } from '../../../schema/manifest/topic-rights.ts'
+import { mayPluginSubscribe, publishRefusalMessage } from '../../../schema/manifest/topic-rights.ts'
 import type { LuaValue } from '../lua/lua-value.ts'
 import type { PluginContext } from '../plugin-context.ts'
 import { deliveryOptions, functionArgument, isTable, textArgument, typeName } from '../lua/arguments.ts'
@@ -28,7 +28,7 @@ export function installMqtt(context: PluginContext): PluginMqtt {
   const whyNot = memoize((topic) => {
     assertTopic(topic)
     if (/[+#]/.test(topic)) throw new Error(`cannot publish to '${topic}': a topic has no wildcards`)
-    return whyNotPublish(source.topics, topic)
+    return publishRefusalMessage(source.topics, topic)
   })
 
   context.addCallerAwareMethod('mqttPublish', (foreignCaller, topic, payload, options) => {

@@ -87,7 +87,7 @@ export function fitsOption(kind: OptionKind | undefined, name: string, options: 
 }
 
 /** What is wrong with a value that does not fit, and what is done about it. */
-export function optionComplaint(kind: OptionKind, value: LuaValue): string {
+export function optionError(kind: OptionKind, value: LuaValue): string {
   const { must, counts, lacks }: Kind = kinds[kind]
   const text = typeof value === 'number' ? String(value) : quoted(optionalText(value) ?? '')
   const told = isText(value) ? text : `a ${typeName(value)}`

@@ -3,7 +3,7 @@ import type { PluginContext } from '../plugin-context.ts'
 import type { PluginLog } from '../plugin-log.ts'
 import { isTable, typeName } from '../lua/arguments.ts'
 import { closestName } from '../../../base/text/closest-name.ts'
-import { fitsOption, isOptionKind, type OptionKind, optionComplaint } from './option-kinds.ts'
+import { fitsOption, isOptionKind, type OptionKind, optionError } from './option-kinds.ts'
 
 const request =
   'url method headers timeout:positive body json form multipart query auth saveCookies:flag maxBody parseJson:jsonMode insecureSkipVerify:flag verifySSL:flag log'
@@ -91,7 +91,7 @@ export function createOptionChecks(log: PluginLog): PluginContext['optionCheck']
     function complaint(name: string, options: LuaTable): string {
       const kinds = kindsOf(text)
       const kind = kinds.get(name)
-      if (kind !== undefined) return `${call}: the option ${name} ${optionComplaint(kind, options.get(name))}`
+      if (kind !== undefined) return `${call}: the option ${name} ${optionError(kind, options.get(name))}`
       const near = closestName(name, [...kinds.keys()])
       return `${call} has no option '${name}'${near === undefined ? '' : ` (did you mean: '${near}'?)`}`
     }

@@ -49,10 +49,10 @@ export interface QuestionChannel {
     failed: (error: Error) => void,
   ): Asked
   /**
-   * Waits until it is settled, with all that is on the stack. Throws `NoAnswer`, and gives it up, after so many milliseconds
-   * or when `impatient` says so.
+   * Blocks the worker's thread until it is settled, with all that is on the stack. Throws `NoAnswer`, and gives it up, after so many milliseconds
+   * or when `isOverBudget` says so.
    */
-  waitOnSpot(asked: Waiting, milliseconds: number, impatient: (() => boolean) | undefined): void
+  waitBlocking(asked: Waiting, milliseconds: number, isOverBudget: (() => boolean) | undefined): void
   /** Answers a call of another plugin. `settled`: the host has taken all that the callee has sent. */
   answerCall(call: ReceivedCall, outcome: PluginCallOutcome, settled: boolean): void
   /** Answers one that is not made. */
@@ -204,7 +204,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
     if (queue.length > 0) scheduled ??= setImmediate(workOff)
   }
 
-  const waitOnSpot: QuestionChannel['waitOnSpot'] = (asked, milliseconds, impatient) => {
+  const waitBlocking: QuestionChannel['waitBlocking'] = (asked, milliseconds, isOverBudget) => {
     const timeLeft = createTimeLeft(clock, milliseconds)
     try {
       for (;;) {
@@ -212,14 +212,14 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
         drain()
         if (asked.settled) return
         const remaining = timeLeft()
-        if (remaining <= 0 || impatient?.() === true) {
+        if (remaining <= 0 || isOverBudget?.() === true) {
           asked.giveUp()
           throw new NoAnswer(milliseconds, remaining > 0)
         }
         const next = queue.shift()
         signal.live()
         if (next !== undefined) work(next)
-        else if (!runOthers()) signal.sleep(seen, impatient ? Math.min(remaining, patience) : remaining)
+        else if (!runOthers()) signal.sleep(seen, isOverBudget ? Math.min(remaining, patience) : remaining)
       }
     } finally {
       workOffSoon()
@@ -268,7 +268,7 @@ export function createQuestionChannel(settings: QuestionChannelSettings): Questi
 
   return {
     begin,
-    waitOnSpot,
+    waitBlocking,
     answerCall,
     refuseCall,
     ended(isolate) {

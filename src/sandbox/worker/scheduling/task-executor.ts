@@ -24,10 +24,10 @@ export interface Task {
   advance: () => IteratorResult<Step, void>
 }
 
-export const createTask = (steps: Steps<void>, mayBeSetAside: boolean): Task => ({
+export const createTask = (steps: Steps<void>, isPreemptive: boolean): Task => ({
   steps,
   last: false,
-  preemptive: mayBeSetAside,
+  preemptive: isPreemptive,
   state: 'ready',
   hasCalled: false,
   call: undefined,
@@ -141,8 +141,8 @@ export function createTaskExecutor(
       task.advance = () => task.steps.throw(error)
     }
     if (result?.done === false) {
-      if (result.aside === 'slice') task.state = 'ready'
-      else suspend(task, result.aside, account)
+      if (result.suspended === 'slice') task.state = 'ready'
+      else suspend(task, result.suspended, account)
       return false
     }
     if (result !== undefined) {

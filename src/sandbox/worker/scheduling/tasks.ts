@@ -27,7 +27,7 @@ export interface Tasks {
   /** Runs `wait`, which keeps the stack: meanwhile others are served on top of it. */
   whileWaiting<T>(wait: () => T): T
   /** The task under way was set aside because its slice was over. */
-  readonly isAside: boolean
+  readonly isSuspended: boolean
   /** Has `moreWork` asked, in a slice. */
   schedule(): void
   /** Nothing is done any more. */
@@ -182,7 +182,7 @@ export function createTasks(settings: TasksSettings): Tasks {
         waitsOnSpot -= 1
       }
     },
-    get isAside() {
+    get isSuspended() {
       return stack.at(-1)?.state === 'ready'
     },
     schedule() {

@@ -17,6 +17,6 @@ export function createTurnBudget(own: TimeBudget, turns: Turns, isolate: number)
       const excess = turns.excess(isolate)
       return excess === undefined ? own.check() : reasons[excess]
     },
-    excuse: own.excuse,
+    runUncharged: own.runUncharged,
   }
 }

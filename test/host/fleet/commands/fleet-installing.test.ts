@@ -4,7 +4,7 @@ import { systemClock } from '../../../../src/base/time/clock.ts'
 import { createFleetInstalling } from '../../../../src/host/fleet/commands/fleet-installing.ts'
 import { createWhileMoving } from '../../../../src/host/fleet/commands/while-moving.ts'
 import { initialState } from '../../../../src/journal/fold/evolve.ts'
-import { lookingAgain } from '../../../../src/lifecycle/facade.ts'
+import { retryAfterCatchUp } from '../../../../src/lifecycle/facade.ts'
 import { ownsAll } from '../../../../src/lifecycle/ownership.ts'
 import type { Fact } from '../../../../src/schema/journal/journal-event.ts'
 import { gateFixture } from '../../../helpers/fixture-repository.ts'
@@ -42,7 +42,7 @@ test('an installation that somebody has taken back before it was answered is not
     },
   }
   await assert.rejects(
-    lookingAgain(face, () => install({ fullId: id }, { by: 'http' }), { isCommand: true }),
+    retryAfterCatchUp(face, () => install({ fullId: id }, { by: 'http' }), { isCommand: true }),
     { code: 'invalid_transition', message: /was installed, and uninstalled by somebody else/ },
   )
   const { events } = (await host.request('GET', '/api/history?limit=1000')).body

@@ -6,19 +6,19 @@ import { calls } from './core.ts'
 import type { LuaState } from './fengari-types.ts'
 
 /** Calls between two looks at the clock, where they are short: it costs as much as a short one. */
-export const mostCallsPerLook = 16
+export const mostCallsPerCheck = 16
 
 /** Values of `...`, after which Lua's hook asks before the next instruction: one that has them all takes as long as thousands. */
 const valuesPerQuestion = 5_000
 
-let callsLeft = mostCallsPerLook
+let callsLeft = mostCallsPerCheck
 let values = 0
 const { luaD_precall: begin, luaD_call: call, luaD_checkstack: checkStack } = calls
 
 /** A call has ended. */
 function countCall(L: LuaState): void {
   callsLeft -= 1
-  if (callsLeft <= 0) callsLeft = L.l_G.afterCalls?.(L) ?? mostCallsPerLook
+  if (callsLeft <= 0) callsLeft = L.l_G.afterCalls?.(L) ?? mostCallsPerCheck
 }
 
 /** One has ended by an error, which nothing here sees. It may have taken long, as a pattern that tries everything, and may come again at once. */

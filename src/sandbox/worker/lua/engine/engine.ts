@@ -18,10 +18,10 @@ export {
   states,
   tables,
 } from './core.ts'
-export { countFailedCall, mostCallsPerLook } from './calls.ts'
+export { countFailedCall, mostCallsPerCheck } from './calls.ts'
 export { whileCompiling } from './numbers.ts'
 export { strings, watchStrings } from './settings.ts'
-export { firstEntry, lazyTable, rawSet, sharing } from './tables.ts'
+export { firstEntry, lazyTable, rawSet, shareFields } from './tables.ts'
 
 const tag = (name: string): number => {
   const value = definitions.constant_types[name]

@@ -109,7 +109,7 @@ export function firstEntry(table: RawTable): TableEntry | undefined {
 }
 
 /** A table with the same fields, which costs nothing until somebody changes one of the two. */
-export function sharing(L: LuaState, table: RawTable): RawTable {
+export function shareFields(L: LuaState, table: RawTable): RawTable {
   const made = new Table(L)
   takeFields(made, table)
   return made

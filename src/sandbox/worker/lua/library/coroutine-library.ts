@@ -37,12 +37,12 @@ export function coroutineFunctions({
     let status: number
     threads.enter(thread)
     try {
-      status = preemption.possible(state) ? run() : preemption.hold(run)
+      status = preemption.canSuspend(state) ? run() : preemption.hold(run)
     } finally {
       threads.enter(state)
     }
     if (status === lua.LUA_YIELD && preemption.pending)
-      return preemption.passOn(state, () => proceed(state, thread, 0, finish))
+      return preemption.propagate(state, () => proceed(state, thread, 0, finish))
     interrupt.rethrow(state)
     if (status !== lua.LUA_OK && status !== lua.LUA_YIELD) {
       lua.lua_xmove(thread, state, 1)

@@ -1,6 +1,6 @@
 import { lazily } from '../../../../base/lazily.ts'
 import { toBytes } from '../text/bytes.ts'
-import { auxiliary, basicType, lua, objects, rawSet, sharing, tables, tags } from '../engine/engine.ts'
+import { auxiliary, basicType, lua, objects, rawSet, shareFields, tables, tags } from '../engine/engine.ts'
 import type { LuaState, RawFunction, RawTable, TaggedValue } from '../engine/fengari-types.ts'
 import { setFunctions } from '../raw-function.ts'
 import { sharedFunction } from '../shared-functions.ts'
@@ -69,7 +69,7 @@ function createCopier(L: LuaState): (value: TaggedValue) => TaggedValue {
     if (known !== undefined) return known
     const fields = fieldsOf(table)
     const isFlat = !fields.some(({ value }) => value.type === tags.table)
-    const made = isFlat ? sharing(L, table) : tables.luaH_new(L)
+    const made = isFlat ? shareFields(L, table) : tables.luaH_new(L)
     copies.set(table, made)
     if (!isFlat) for (const { key, value } of fields) rawSet(L, made, key, copy(value))
     made.metatable = table.metatable && copyTable(table.metatable)

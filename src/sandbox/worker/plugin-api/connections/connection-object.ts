@@ -7,7 +7,7 @@ import type {
 import {
   connectionMessageLimit,
   messageOverhead,
-  takenNotice,
+  takenReportBytes,
   unsentLimit,
 } from '../../../../schema/outside/connection-limits.ts'
 import type { Frame } from '../../../../schema/worker/message-frames.ts'
@@ -200,7 +200,7 @@ export function createConnectionObject(
     if (stream === undefined) plan.message?.(new Uint8Array(payload), kind === 'text', name)
     return drain(() => {
       taken += payload.length + messageOverhead
-      if (taken < takenNotice) return
+      if (taken < takenReportBytes) return
       context.send({ kind: 'connectionTaken', connection: number, bytes: taken })
       taken = 0
     })

@@ -4,7 +4,7 @@ import {
   readSearchTarget,
   readServiceType,
   secondsLimit,
-  soughtLimit,
+  searchedTextLimit,
 } from '../../../../schema/outside/discovery.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { PluginContext } from '../../plugin-context.ts'
@@ -31,7 +31,7 @@ export function installDiscovery(context: PluginContext, connections: Connection
 
   function install(method: string, kind: 'discovery' | 'ssdp', read: (text: string) => string): void {
     context.addCallerAwareMethod(method, (foreignCaller, sought, callback, given) => {
-      const text = textArgument(method, 1, sought, soughtLimit)
+      const text = textArgument(method, 1, sought, searchedTextLimit)
       const run = functionArgument(method, 2, callback)
       const options = given === undefined ? undefined : tableArgument(method, 3, given)
       const search: ConnectionObject = connections.open({

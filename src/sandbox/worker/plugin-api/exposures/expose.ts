@@ -1,13 +1,13 @@
 import { trimEndOf } from '../../../../base/text/trim-end.ts'
 import type { ScheduledCall } from '../../../../base/time/clock.ts'
 import type { Json } from '../../../../base/text/json.ts'
-import { createByteRoom, type Sizes } from '../../../../schema/worker/byte-room.ts'
+import { createByteQuota, type Sizes } from '../../../../schema/worker/byte-quota.ts'
 import { exposureBytesLimit, exposureSize } from '../../../../schema/worker/operation-size.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTruthy, option, optionalText, tableArgument } from '../../lua/arguments.ts'
-import { isFlag, optionComplaint } from '../option-kinds.ts'
+import { isFlag, optionError } from '../option-kinds.ts'
 import { untilReading } from '../../scheduling/reading-time.ts'
 import { createExposedEntry } from './exposed-entry.ts'
 import { createObjectAccess, type ExposedObject } from './exposed-object.ts'
@@ -30,7 +30,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   const given = new WeakMap<LiveExposure, [type: LuaValue, options: LuaValue]>()
   /** Of the descriptions. */
   const sizes: Sizes = new Map()
-  const room = createByteRoom(exposureBytesLimit)
+  const room = createByteQuota(exposureBytesLimit)
   let initialised = context.isInitialised()
   let released = false
   let polling: ScheduledCall | undefined
@@ -106,7 +106,7 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
       runtime.wrap('setAvailable', function* (...args) {
         const available = args.find((argument) => argument !== table)
         if (!isFlag(available))
-          log.warnOnce('setAvailable', () => `setAvailable: the value ${optionComplaint('flag', available)}`)
+          log.warnOnce('setAvailable', () => `setAvailable: the value ${optionError('flag', available)}`)
         for (const entry of entries.values())
           if (entry.table === table) yield* entry.setAvailable(isTruthy(available))
         return table

@@ -1,7 +1,8 @@
 import type { Schedule } from '../../../../schema/outside/trigger.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
-import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import { createCreatorRegistry } from '../../limits/creator-registry.ts'
+import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import {
   functionArgument,
@@ -25,17 +26,17 @@ export interface PluginSchedules {
 
 /** `plugin:at`, `plugin:cron` (plugin API, section 17). The host knows the time, and what the texts mean. */
 export function installSchedules(context: PluginContext, timers: PluginTimers): PluginSchedules {
-  const makers = createMakers<number>('schedule')
+  const creators = createCreatorRegistry<number>('schedule')
   const schedules = createRegistrations(context, {
     ...{ stage: 'schedules', limit: 'schedules', plural: 'schedules', nextNumber: timers.nextId },
     removed(schedule) {
-      makers.forget(schedule)
+      creators.forget(schedule)
       context.send({ kind: 'removeSchedule', schedule })
     },
   })
 
   timers.alsoClears((foreignCaller, id) => {
-    makers.check(foreignCaller, id, schedules.find(id) !== undefined)
+    creators.check(foreignCaller, id, schedules.find(id) !== undefined)
     schedules.remove(id)
   })
 
@@ -58,7 +59,7 @@ export function installSchedules(context: PluginContext, timers: PluginTimers): 
     }
     // Before the host knows of it: its time may come while the answer is on its way.
     const id = schedules.add(what, { run }, foreignCaller)
-    makers.made(foreignCaller, id)
+    creators.record(foreignCaller, id)
     const question = context.ask({ kind: 'setSchedule', number: id, schedule })
     const problem = yield* schedules.confirm(id, question)
     return problem === undefined ? id : [undefined, toBytes(`${what}: ${problem}`)]

@@ -1,7 +1,8 @@
 import type { ScheduledCall } from '../../../../base/time/clock.ts'
 import type { LuaFunction, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
-import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import { createCreatorRegistry } from '../../limits/creator-registry.ts'
+import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { createRegistrations, type Registration } from '../registrations.ts'
 import { functionArgument, numberArgument } from '../../lua/arguments.ts'
@@ -25,7 +26,7 @@ interface Timer extends Registration {
 /** `setTimeout`, `setInterval`, `clearTimer` (plugin API, section 5). */
 export function installTimers(context: PluginContext): PluginTimers {
   const { clock, entry, peers } = context
-  const makers = createMakers<number>('timer')
+  const creators = createCreatorRegistry<number>('timer')
   let lastId = 0
   let clearOther: (foreignCaller: ForeignCaller, id: number) => void = () => undefined
 
@@ -34,14 +35,14 @@ export function installTimers(context: PluginContext): PluginTimers {
     ...{ stage: 'timers', limit: 'timers', plural: 'timers', nextNumber: nextId },
     removed(id, { call }) {
       call?.cancel()
-      makers.forget(id)
+      creators.forget(id)
     },
   })
 
   /** A timer of another plugin's function ends with that plugin. */
   function add(foreignCaller: ForeignCaller, timer: Timer): number {
     const id = timers.add('timer', timer, foreignCaller)
-    makers.made(foreignCaller, id)
+    creators.record(foreignCaller, id)
     return id
   }
 
@@ -106,7 +107,7 @@ export function installTimers(context: PluginContext): PluginTimers {
   context.addCallerAwareMethod('clearTimer', (foreignCaller, id) => {
     if (typeof id !== 'number') return undefined
     const isTimer = timers.find(id) !== undefined
-    makers.check(foreignCaller, id, isTimer)
+    creators.check(foreignCaller, id, isTimer)
     if (isTimer) timers.remove(id)
     else clearOther(foreignCaller, id)
     return undefined

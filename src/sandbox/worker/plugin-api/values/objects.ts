@@ -1,6 +1,7 @@
 import { isJsonObject, type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaValue } from '../../lua/lua-value.ts'
-import { createMakers, roomFor, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import { createCreatorRegistry } from '../../limits/creator-registry.ts'
+import { countLimitFor, type ForeignCaller } from '../../limits/foreign-callers.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { isTable, textArgument, typeName } from '../../lua/arguments.ts'
 import { toBytes } from '../../lua/text/bytes.ts'
@@ -19,7 +20,7 @@ export function installObjects(context: PluginContext): void {
   const { runtime, source, log, limits } = context
   const objects = new Map<string, Json>()
   const sizes = new Map<string, number>()
-  const makers = createMakers<string>('object')
+  const creators = createCreatorRegistry<string>('object')
   let bytes = 0
   const ownPrefixes = [`plugins.${source.namespace}.${source.shortId}.`, `${source.id}:`]
 
@@ -30,16 +31,16 @@ export function installObjects(context: PluginContext): void {
 
   /** Why the object cannot be stored, or undefined when it has been. */
   function store(foreignCaller: ForeignCaller, path: string, value: Json): string | undefined {
-    makers.check(foreignCaller, path, objects.has(path))
+    creators.check(foreignCaller, path, objects.has(path))
     const text = jsonText(value)
     const size = path.length + Buffer.byteLength(text)
     if (size > messageSizeLimit) return `an object may take ${messageSizeLimit} bytes at most`
     const total = bytes - (sizes.get(path) ?? 0) + size
     if (!objects.has(path) && !limits.hasRoom('objects', objects.size, foreignCaller))
       return `a plugin may have ${limits.objects} objects at most`
-    if (total > roomFor(foreignCaller, objectBytesLimit))
+    if (total > countLimitFor(foreignCaller, objectBytesLimit))
       return `the objects of a plugin may take ${objectBytesLimit} bytes at most`
-    makers.made(foreignCaller, path)
+    creators.record(foreignCaller, path)
     objects.set(path, value)
     sizes.set(path, size)
     bytes = total
@@ -105,8 +106,8 @@ export function installObjects(context: PluginContext): void {
   context.addCallerAwareMethod('removeObject', (foreignCaller, path) => {
     const name = textArgument('removeObject', 1, path)
     if (!objects.has(name)) return false
-    makers.check(foreignCaller, name, true)
-    makers.forget(name)
+    creators.check(foreignCaller, name, true)
+    creators.forget(name)
     objects.delete(name)
     bytes -= sizes.get(name) ?? 0
     sizes.delete(name)
@@ -138,7 +139,7 @@ export function installObjects(context: PluginContext): void {
       for (const id of objects.keys()) context.send({ kind: 'removeValue', of: 'object', id })
       objects.clear()
       sizes.clear()
-      makers.clear()
+      creators.clear()
       live.clear()
       bytes = 0
     },

@@ -2,7 +2,8 @@ import { isDeepStrictEqual } from 'node:util'
 import { type Json, jsonText } from '../../../../base/text/json.ts'
 import type { LuaFunction, LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import { callLua, type Steps } from '../../lua/steps.ts'
-import type { CallerAwareFunction, ForeignCaller, Makers } from '../../limits/foreign-callers.ts'
+import type { CreatorRegistry } from '../../limits/creator-registry.ts'
+import type { CallerAwareFunction, ForeignCaller } from '../../limits/foreign-callers.ts'
 import { type WaitOnAccount, WaitedTooLong } from '../../peers/waiting-accounts.ts'
 import type { PluginContext } from '../../plugin-context.ts'
 import { functionArgument, optionalText, withoutSelf } from '../../lua/arguments.ts'
@@ -23,7 +24,7 @@ export interface PointKindSettings {
   /** How long each other plugin has been waited for. */
   waitOnAccount: WaitOnAccount
   /** Who has made which point of this kind. */
-  makers: Makers<string>
+  creators: CreatorRegistry<string>
   /** Throws when the control of this id cannot have this value. */
   assertWithinRange(id: string, value: LuaValue): void
 }
@@ -167,7 +168,7 @@ export class Point {
   }
 
   *#emit(foreignCaller: ForeignCaller, [event, value]: readonly LuaValue[]): Steps<undefined> {
-    this.#kind.makers.check(foreignCaller, this.#settings.id, true)
+    this.#kind.creators.check(foreignCaller, this.#settings.id, true)
     if (!this.#closed && optionalText(event) === 'OnChange') yield* this.#tell(this.#plain(value))
   }
 

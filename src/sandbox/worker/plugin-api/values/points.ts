@@ -4,7 +4,8 @@ import { controlValueFor } from '../../../../schema/plugin/control-value.ts'
 import type { LuaTable, LuaValue } from '../../lua/lua-value.ts'
 import type { Steps } from '../../lua/steps.ts'
 import type { PluginContext } from '../../plugin-context.ts'
-import { createMakers, type ForeignCaller } from '../../limits/foreign-callers.ts'
+import { createCreatorRegistry } from '../../limits/creator-registry.ts'
+import type { ForeignCaller } from '../../limits/foreign-callers.ts'
 import { untilReading } from '../../scheduling/reading-time.ts'
 import { createWaitingAccounts } from '../../peers/waiting-accounts.ts'
 import { failureOf } from '../../plugin-log.ts'
@@ -36,7 +37,7 @@ export function installPoints(context: PluginContext): PluginPoints {
   const latest = new Map<string, LuaTable>()
   const waitOnAccount = createWaitingAccounts(clock.monotonic)
   const kindOf = (kind: PointKind): PointKindSettings => ({
-    ...{ kind, waitOnAccount, assertWithinRange, makers: createMakers(kind) },
+    ...{ kind, waitOnAccount, assertWithinRange, creators: createCreatorRegistry(kind) },
   })
   const kinds = { sensor: kindOf('sensor'), control: kindOf('control') }
   const removalListeners: ((table: LuaTable) => void)[] = []
@@ -72,12 +73,12 @@ export function installPoints(context: PluginContext): PluginPoints {
     const writeLua = kind === 'control' ? functionArgument(kind, 3, setter) : undefined
     const group = points[kind]
     const replaced = group.get(name)
-    kinds[kind].makers.check(foreignCaller, name, replaced !== undefined)
+    kinds[kind].creators.check(foreignCaller, name, replaced !== undefined)
     const limit = `${kind}s` as const
     if (replaced === undefined && !limits.hasRoom(limit, group.size, foreignCaller)) {
       throw new Error(`too many ${limit}: a plugin may have ${limits[limit]}`)
     }
-    kinds[kind].makers.made(foreignCaller, name)
+    kinds[kind].creators.record(foreignCaller, name)
     replaced?.close()
     const point = new Point(context, kinds[kind], { id: name, getter: readLua, setter: writeLua })
     group.set(name, point)
@@ -106,8 +107,8 @@ export function installPoints(context: PluginContext): PluginPoints {
     const name = textArgument(method, 1, id)
     const point = points[kind].get(name)
     if (point === undefined) return false
-    kinds[kind].makers.check(foreignCaller, name, true)
-    kinds[kind].makers.forget(name)
+    kinds[kind].creators.check(foreignCaller, name, true)
+    kinds[kind].creators.forget(name)
     point.close()
     points[kind].delete(name)
     if (latest.get(name) === point.table) {
@@ -141,7 +142,7 @@ export function installPoints(context: PluginContext): PluginPoints {
       context.send({ kind: 'removeValue', of: kind, id })
     }
     points[kind].clear()
-    kinds[kind].makers.clear()
+    kinds[kind].creators.clear()
   }
   resources.add('sensors', { count: () => points.sensor.size, release: () => release('sensor') })
   resources.add('controls', { count: () => points.control.size, release: () => release('control') })
