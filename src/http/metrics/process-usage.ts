@@ -8,6 +8,8 @@ const watchedResolution = 20
 const unwatchedResolution = 1_000
 /** After how much time, in milliseconds, the measurement of the delay starts anew. */
 const delayWindow = 60_000
+/** How often it is looked whether somebody still reads, in milliseconds: who collects metrics may do so once a minute. */
+const readCheckInterval = 120_000
 const nanoseconds = 1e9
 const microseconds = 1e6
 
@@ -88,7 +90,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
   return {
     start() {
       measure(unwatchedResolution)
-      looking ??= every(clock, delayWindow, look)
+      looking ??= every(clock, readCheckInterval, look)
     },
     read() {
       const cpu = process.cpuUsage()
