@@ -12,7 +12,7 @@ export interface HeartbeatSettings {
   waited(): number
   /** Whether the worker waits for the host now; then its silence is not its own. */
   waiting(): boolean
-  /** Whether it has hardly done anything since its last answer. */
+  /** Asked at each beat that finds it answered: whether it has hardly done anything since then. */
   idle(): boolean
   unresponsive(): void
 }

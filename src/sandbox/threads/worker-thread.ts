@@ -57,7 +57,7 @@ export interface WorkerThread extends MemoryUser {
   watch(enabled: boolean): void
   /** Undefined: the system does not say, or the thread has not begun. */
   times(): ThreadTimes | undefined
-  /** What it takes of memory and processor, as it said last. */
+  /** What it takes of memory, as it said last, and of the processor, as of the last beat that it had answered. */
   usage(): Pick<IsolateUsage, 'memory' | 'load'>
   /** Ends the worker for this reason; its isolates hear of it. */
   fail(error: IsolateError): void
@@ -92,8 +92,11 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
   const requests = createPendingRequests()
   const worker = startWorker()
   let gone = false
-  let measured = worker.performance.eventLoopUtilization()
-  /** As of its last sign of life. */
+  /** What it had done when its last sign of life came. */
+  let answered = worker.performance.eventLoopUtilization()
+  /** The same when it was looked at last, which is also while it rests: else a long rest would hide that it is busy now. */
+  let measured = answered
+  /** As of that look. */
   let load: number | null = null
   const signal = new Int32Array(requests.setup.signal)
   let exited: Promise<unknown> | undefined
@@ -134,7 +137,10 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     ping: (sequence) => post({ kind: 'ping', sequence }),
     waited: () => times()?.waited ?? 0,
     waiting: requests.waits,
-    idle: () => worker.performance.eventLoopUtilization(measured).active < idleTime,
+    idle() {
+      measure()
+      return worker.performance.eventLoopUtilization(answered).active < idleTime
+    },
     unresponsive: () =>
       die(
         new IsolateError(
@@ -203,7 +209,7 @@ export function createWorkerThread(settings: WorkerThreadSettings): WorkerThread
     }
     if (message.kind === 'pong') {
       heartbeat.pong(message.sequence)
-      measure()
+      answered = worker.performance.eventLoopUtilization()
       return
     }
     if (message.kind === 'resumeBeats') {
