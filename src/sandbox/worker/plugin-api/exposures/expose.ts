@@ -37,13 +37,14 @@ export function installExpose(context: PluginContext, points: PluginPoints): Plu
   let starting: ScheduledCall | undefined
 
   function* poll(): Steps<void> {
+    const begun = clock.monotonic()
     for (const entry of [...entries.values()]) if (entry.polled) yield* entry.update()
-    schedulePoll()
+    schedulePoll(clock.monotonic() - begun)
   }
 
-  function schedulePoll(): void {
+  function schedulePoll(spent = 0): void {
     if (released || ![...entries.values()].some((entry) => entry.polled)) return
-    polling ??= clock.schedule(untilReading(), () => {
+    polling ??= clock.schedule(untilReading(spent), () => {
       polling = undefined
       lua.start(poll())
     })

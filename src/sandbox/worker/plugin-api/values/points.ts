@@ -48,9 +48,10 @@ export function installPoints(context: PluginContext): PluginPoints {
   const count = (): number => points.sensor.size + points.control.size
 
   function* readAll(): Steps<void> {
+    const begun = clock.monotonic()
     for (const group of [points.sensor, points.control])
       for (const point of [...group.values()]) yield* point.read()
-    armReading(untilReading())
+    armReading(untilReading(clock.monotonic() - begun))
   }
 
   function armReading(milliseconds: number): void {
