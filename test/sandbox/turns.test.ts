@@ -470,6 +470,19 @@ test('§6 nobody goes for a want of memory that is over', () => {
   assert.deepEqual(told, [[1, 'machine memory']])
 })
 
+test('§6 a want of memory that comes while the host does not beat is over as soon as any other', () => {
+  const { turns, told, used, watch, beats, isBeating } = stage()
+  turns.run(1, () => void (used.heap += 3_000))
+  beats(3)
+  assert.ok(!isBeating())
+  watch.evictLargest()
+  beats(8)
+  turns.run(1, () => undefined)
+  assert.deepEqual(told, [])
+  beats(3)
+  assert.ok(!isBeating())
+})
+
 test('§6 who runs when the machine has no memory left has not taken it, and how much somebody has is told within a turn', () => {
   const { turns, used, watch } = stage()
   turns.run(1, () => {

@@ -140,6 +140,20 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
     return true
   }
 
+  function start(): void {
+    if (ticking !== undefined) return
+    Atomics.store(cells, turnCells.paused, 0)
+    lastProgress = Atomics.load(cells, turnCells.progress)
+    seenProgress = lastProgress
+    silence = 0
+    idle = 0
+    ticks = 0
+    last = times()
+    if (pausedAt !== undefined)
+      Atomics.add(cells, turnCells.skipped, (last.elapsed - pausedAt) / limits.beatInterval)
+    ticking = every(clock, limits.beatInterval, tick)
+  }
+
   function stop(): void {
     ticking?.cancel()
     ticking = undefined
@@ -169,20 +183,12 @@ export function createTurnWatchdog(settings: TurnWatchdogSettings): TurnWatchdog
       return shown('evicted') ?? running ?? shown('largest') ?? shown('last')
     },
     largestGrown: () => Atomics.load(cells, turnCells.largestGrown) * 1024,
-    evictLargest: () => void Atomics.store(cells, turnCells.short, shortBeats),
-    start() {
-      if (ticking !== undefined) return
-      Atomics.store(cells, turnCells.paused, 0)
-      lastProgress = Atomics.load(cells, turnCells.progress)
-      seenProgress = lastProgress
-      silence = 0
-      idle = 0
-      ticks = 0
-      last = times()
-      if (pausedAt !== undefined)
-        Atomics.add(cells, turnCells.skipped, (last.elapsed - pausedAt) / limits.beatInterval)
-      ticking = every(clock, limits.beatInterval, tick)
+    evictLargest() {
+      Atomics.store(cells, turnCells.short, shortBeats)
+      // It is over after so many beats, also where nobody has a turn until then.
+      if (Atomics.load(cells, turnCells.paused) !== 0) start()
     },
+    start,
     stop,
   }
 }
