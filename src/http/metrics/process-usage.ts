@@ -73,8 +73,9 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
             p99: beyond(delays.percentile(99)),
             longest: beyond(delays.max),
           }
-    if (resolution !== watchedResolution || clock.monotonic() - since >= delayWindow)
-      measure(watchedResolution)
+    const isDue = resolution !== watchedResolution || clock.monotonic() - since >= delayWindow
+    // Not after the end, when somebody may still be answered.
+    if (isDue && looking !== undefined) measure(watchedResolution)
     return delay
   }
 
@@ -110,6 +111,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
     },
     close() {
       looking?.cancel()
+      looking = undefined
       delays.disable()
     },
   }

@@ -53,4 +53,7 @@ test('the delay of the event loop is measured finely while somebody reads it, an
   assert.deepEqual(measuredAt(), [1_000])
   usage.close()
   assert.deepEqual([measuredAt(), clock.waiting], [[], 0])
+  // One that is being answered while the host ends.
+  usage.read()
+  assert.deepEqual([measuredAt(), clock.waiting], [[], 0])
 })
