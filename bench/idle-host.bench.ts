@@ -6,8 +6,8 @@ import { report, type Round } from './figure.ts'
 import { heldMegabytes } from './memory.ts'
 import { wakeUps } from './wake-ups.ts'
 
-// A host without plugins: its memory, and what `npm start` costs above the program itself; one with twenty that have nothing to do: how often
-// it wakes the machine. `npm run build` first.
+// A host without plugins: its memory, and what `npm start` costs above the program itself; one with twenty that have a sensor each, and
+// nothing else to do: how often it wakes the machine. `npm run build` first.
 
 const rounds = 3
 
