@@ -69,20 +69,26 @@ export async function leaveCommand(settings: FleetCommandSettings): Promise<Comm
 }
 
 export async function restoreCommand(settings: FleetCommandSettings): Promise<CommandOutcome> {
-  const { before, last, withoutFiles } = await connected(settings, restoreEnd)
+  const { before, last, seen, withoutFiles } = await connected(settings, restoreEnd)
   const { fleet, dataDirectory } = settings
-  if (last === before) {
-    const text = `The fleet ${fleet} has all that is in the copy of ${dataDirectory}, up to event ${last}; nothing was changed.\n`
-    return { text, isComplete: true }
-  }
+  const isComplete = last >= seen
   const text = [
-    `The fleet ${fleet} has the events ${before + 1} to ${last} again, from the copy of ${dataDirectory}.`,
+    last === before
+      ? `The fleet ${fleet} has all events of the copy of ${dataDirectory}, up to event ${last}; its journal was not changed.`
+      : `The fleet ${fleet} has the events ${before + 1} to ${last} again, from the copy of ${dataDirectory}.`,
+    ...(isComplete
+      ? []
+      : [
+          `Missing: the events ${last + 1} to ${seen}, which that host has seen by its .host.json and its copy has lost; another host may have them.`,
+        ]),
     ...withoutFiles.map(
       (plugin) =>
-        `Without files: ${plugin}; they are not there as they were installed, and another host may have them.`,
+        `Without files: ${plugin}; neither the store nor the directory has them as they were installed, and another host may.`,
     ),
-    'Run this with the data directory of each other host, too, and start the hosts then.',
+    ...(last === before && isComplete
+      ? []
+      : ['Run this with the data directory of each other host, too, and start the hosts then.']),
     '',
   ].join('\n')
-  return { text, isComplete: true }
+  return { text, isComplete }
 }

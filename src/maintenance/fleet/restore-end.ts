@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { rethrowSystemFault } from '../../base/files/system-fault.ts'
 import { silentLogger } from '../../base/log/log.ts'
+import type { FleetFiles } from '../../fleet/files/fleet-files.ts'
 import { eventsOf } from '../../fleet/journal/events-of.ts'
 import { type JournalStream, openJournalStream } from '../../fleet/journal/journal-stream.ts'
 import { decodeMessage } from '../../fleet/journal/stream-message.ts'
@@ -8,9 +9,11 @@ import { liveHosts } from '../../fleet/leases/live-hosts.ts'
 import { StoreRefusedError } from '../../fleet/store/store-errors.ts'
 import { installedIn } from '../../journal/fold/evolve.ts'
 import { type Journal, openJournal } from '../../journal/journal.ts'
+import { readSnapshot } from '../../journal/snapshot/snapshot.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
 import { createPluginDirectory, integrityOf } from '../../repository/directories/plugin-directory.ts'
+import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { type MembershipSettings, openFleetStores, withLockedDirectory } from './membership-command.ts'
 import { createEventPublisher } from './publish-events.ts'
@@ -20,7 +23,9 @@ export interface RestoredEnd {
   /** Numbers of the last event before and after; the same, where the store has all of the copy. */
   before: number
   last: number
-  /** Plugins whose files are not in the directory as they were installed. */
+  /** Number of the last event that the host has seen, by its `.host.json`: the copy may have lost its own end. 0: nobody says. */
+  seen: number
+  /** Plugins whose files are neither in the directory nor in the store as they were installed. */
   withoutFiles: string[]
 }
 
@@ -41,7 +46,12 @@ export async function restoreEnd(settings: MembershipSettings): Promise<Restored
     try {
       const { seq } = copy.live
       await requireSameBeginning(stream, copy, vault, settings)
-      if (seq <= stream.last) return { before: stream.last, last: stream.last, withoutFiles: [] }
+      const seen = await lastSeen(settings, vault)
+      if (seq <= stream.last) {
+        // The copy that has brought the events may have been without their files.
+        const withoutFiles = await putFiles(settings, copy, stores.files)
+        return { before: stream.last, last: stream.last, seen, withoutFiles }
+      }
       const live = await liveHosts(connection, fleet, clock)
       if (live.length > 0) {
         throw new Error(
@@ -51,20 +61,47 @@ export async function restoreEnd(settings: MembershipSettings): Promise<Restored
       const publisher = createEventPublisher(stream, vault, settings)
       for (const event of eventsOf(copy, { after: stream.last })) publisher.requireRoom(event)
       // Before the facts that name them: they may have been lost, too.
-      const withoutFiles: string[] = []
-      const plugins = createPluginDirectory({ directory, files, logger: silentLogger })
-      for (const { context } of installedIn(copy.state)) {
-        const found = await plugins.contents(identifierOf(context.id)).catch(rethrowSystemFault)
-        if (found !== undefined && isDeepStrictEqual(integrityOf(found), context.integrity))
-          await stores.files.put(found.values())
-        else withoutFiles.push(context.id)
-      }
+      const withoutFiles = await putFiles(settings, copy, stores.files)
       await publisher.publish(eventsOf(copy, { after: stream.last }))
-      return { before: stream.last, last: seq, withoutFiles }
+      return { before: stream.last, last: seq, seen, withoutFiles }
     } finally {
       await copy.close()
     }
   })
+}
+
+async function lastSeen({ files, directory }: MembershipSettings, vault: Vault): Promise<number> {
+  // What is damaged says nothing; the journal is what counts.
+  const file = await readSnapshot(files, directory, vault).catch(rethrowSystemFault)
+  return file?.journal?.seq ?? 0
+}
+
+/** Puts the files of the plugins that are installed by the copy. Answers those of which neither side has them. */
+async function putFiles(
+  { directory, files }: MembershipSettings,
+  copy: Journal,
+  store: FleetFiles,
+): Promise<string[]> {
+  const without: string[] = []
+  const plugins = createPluginDirectory({ directory, files, logger: silentLogger })
+  for (const { context } of installedIn(copy.state)) {
+    const { id, integrity } = context
+    const found = await plugins.contents(identifierOf(id)).catch(rethrowSystemFault)
+    if (found !== undefined && isDeepStrictEqual(integrityOf(found), integrity))
+      await store.put(found.values())
+    else if (!(await isInStore(store, id, integrity))) without.push(id)
+  }
+  return without
+}
+
+async function isInStore(store: FleetFiles, id: string, integrity: Integrity): Promise<boolean> {
+  try {
+    await store.fetch(id, integrity)
+    return true
+  } catch (error) {
+    if (error instanceof StoreRefusedError) return false
+    throw error
+  }
 }
 
 /** The copy and the stream have to be of one journal as far as the shorter of them goes. */

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { cp, rm } from 'node:fs/promises'
+import { cp, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Clock, systemClock } from '../../../src/base/time/clock.ts'
@@ -51,7 +51,7 @@ async function stageWithLostEnd(t: TestContext) {
   await rm(store, { recursive: true })
   await cp(backup, store, { recursive: true })
   await stage.nats.start()
-  const restore = async (dataDirectory: string): Promise<string> => {
+  const outcomeOf = async (dataDirectory: string) => {
     const login = { credentialsFile: undefined, passwordFile: undefined, caFile: undefined }
     const given = {
       servers: [stage.nats.url],
@@ -59,9 +59,10 @@ async function stageWithLostEnd(t: TestContext) {
       dataDirectory,
       secretKeyFile: join(base, 'key'),
     }
-    return (await restoreCommand({ ...given, ...login })).text
+    return restoreCommand({ ...given, ...login })
   }
-  return { stage, a, b, base, history, restore }
+  const restore = async (dataDirectory: string): Promise<string> => (await outcomeOf(dataDirectory)).text
+  return { stage, a, b, base, history, outcomeOf, restore }
 }
 
 test('what a store has lost is brought back from the copies of its hosts, one after another, with the files of plugins', async (t) => {
@@ -70,10 +71,10 @@ test('what a store has lost is brought back from the copies of its hosts, one af
   await rm(join(b.directory, 'plugins'), { recursive: true })
   assert.match(
     await restore(b.directory),
-    /^The fleet test has the events \d+ to \d+ again, .*\nWithout files: @fixtures\/demo; .*\nWithout files: @fixtures\/hello; /,
+    /^The fleet test has the events \d+ to \d+ again, .*\nWithout files: @fixtures\/hello; .*\nRun this /,
   )
   assert.match(await restore(a.directory), /^The fleet test has the events \d+ to \d+ again, .*\nRun this /)
-  assert.match(await restore(b.directory), /^The fleet test has all .*; nothing was changed\.$/m)
+  assert.match(await restore(b.directory), /^The fleet test has all .*; its journal was not changed\.\n$/)
   const again = await stage.start('b')
   const { config } = await untilPlugin(again, hello, 'to run', ({ state }) => state === 'running')
   assert.equal(config.name, 'moon')
@@ -86,6 +87,37 @@ test('what a store has lost is brought back from the copies of its hosts, one af
   )
   await untilPlugin(again, hello, 'to run on c', ({ host, state }) => host === 'c' && state === 'running')
   await stage.start('a')
+})
+
+test('files that the copy with the last events is without come from that of another host', async (t) => {
+  const { a, b, restore } = await stageWithLostEnd(t)
+  await rm(join(a.directory, 'plugins'), { recursive: true })
+  assert.match(
+    await restore(a.directory),
+    /^The fleet test has the events .*\nWithout files: @fixtures\/hello; /,
+  )
+  assert.match(await restore(b.directory), /^The fleet test has all .*; its journal was not changed\.\n$/)
+  assert.doesNotMatch(await restore(a.directory), /Without files/)
+})
+
+test('what a copy has lost of its own end, as its .host.json knows, is told, and comes from another copy', async (t) => {
+  const { a, base, outcomeOf } = await stageWithLostEnd(t)
+  const cut = join(base, 'cut')
+  await cp(a.directory, cut, { recursive: true })
+  const journal = join(cut, '.host.journal')
+  const lines = (await readFile(journal, 'utf8')).trimEnd().split('\n')
+  const { seq } = JSON.parse(await readFile(join(cut, '.host.json'), 'utf8')).journal
+  await writeFile(journal, `${lines.slice(0, -2).join('\n')}\n`)
+  const { text, isComplete } = await outcomeOf(cut)
+  assert.match(
+    text,
+    new RegExp(`^The fleet test has the events .*\nMissing: the events ${seq - 1} to ${seq}, `),
+  )
+  assert.equal(isComplete, false)
+  const whole = await outcomeOf(a.directory)
+  assert.match(whole.text, new RegExp(`^The fleet test has the events ${seq - 1} to ${seq} again`))
+  assert.equal(whole.isComplete, true)
+  assert.equal((await outcomeOf(cut)).isComplete, true)
 })
 
 test('nothing is brought back beside a host that runs, nor into a fleet that has gone on without it', async (t) => {
