@@ -1,4 +1,4 @@
-import { chooseHosts, type Placement } from './placement.ts'
+import { type Candidate, chooseHosts, isEligible, type Placement } from './placement.ts'
 import { fenceOf } from './records.ts'
 import { isFresh, type LeaseEffect, type LeaseState } from './state.ts'
 import { candidatesOf, groupsOf, homesOf, leaseHolder } from './views.ts'
@@ -32,8 +32,12 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
   const chosen = chooseHosts(free, candidates, { homes: homesOf(state, candidates), groups: groupsOf(state) })
   const asking = createAsking(state, now)
   const effects: LeaseEffect[] = []
-  for (const [plugin, host] of chosen) {
-    if (host !== state.host) continue
+  const own = candidates.find(
+    ({ id, withoutBroker, isFull }) => id === state.host && !withoutBroker && !isFull,
+  )
+  for (const [plugin, chosenHost] of chosen) {
+    const { host } = state
+    if (chosenHost !== host && (own === undefined || !isLeftOver(state, plugin, own, now))) continue
     const seen = state.leases.get(plugin)
     const { host: before = null, session = null, epoch = 0 } = seen?.record ?? {}
     const fence = seen?.record ? fenceOf(plugin, seen.record) : undefined
@@ -48,6 +52,17 @@ export function takeFreeLeases(state: LeaseState, now: number): Result {
     }
   }
   return [asking.state(), effects]
+}
+
+/**
+ * Whether a plugin that was given back without an answer of the broker waits in vain for the host that it falls to, and this one may
+ * run it: hosts of older versions take it for one that is held.
+ */
+function isLeftOver(state: LeaseState, plugin: string, own: Candidate, now: number): boolean {
+  const seen = state.leases.get(plugin)
+  const placement = state.wanted.get(plugin)
+  if (seen?.record?.released !== true || placement === undefined || !isEligible(placement, own)) return false
+  return now - seen.at >= state.timing.takeOverAfter
 }
 
 /** Plugins that are to run and that nobody has, in the order that all hosts go by. */

@@ -91,6 +91,17 @@ const releasedByOther = (at: number, epoch: number, revision: number): Happening
   at,
   { type: 'leaseSeen', plugin: 'p', record: released(epoch, '0-y-0', 'b'), revision },
 ]
+/** `b` gives `p` back without an answer of the broker, and `c` has no plugin. Both go on. */
+const besideReleased: Happening[] = [
+  hostSeen(28, 'c', '0-z-0', 0, 31),
+  releasedByOther(30, 4, 10),
+  ...[2_000, 4_000, 6_000].flatMap((at, index) => [
+    tick(at),
+    hostSeen(at + 5, 'a', '0-x-0', index + 1, 40 + 3 * index),
+    hostSeen(at + 5, 'b', '0-y-0', index + 8, 41 + 3 * index),
+    hostSeen(at + 5, 'c', '0-z-0', index + 1, 42 + 3 * index),
+  ]),
+]
 /** `a` has no broker, and gives `p` away. */
 const cutOff: Happening[] = [
   ...running,
@@ -260,6 +271,17 @@ const cases: { title: string; given: Happening[]; then: LeaseEffect[]; heirOf?: 
       tick(80),
     ],
     then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0' }],
+  },
+  {
+    title:
+      'one that falls to another host, which may be of an older version and takes it for held, is left to that at first',
+    given: [...ofOther, leaseSeen(25, 'q', 'a', '0-x-0', 1, 8), ...besideReleased, tick(6_720)],
+    then: [],
+  },
+  {
+    title: 'and then goes to whoever may run it',
+    given: [...ofOther, leaseSeen(25, 'q', 'a', '0-x-0', 1, 8), ...besideReleased, tick(6_730)],
+    then: [{ type: 'fence', host: 'b', session: '0-y-0', fence: '0-y-0 p 4' }],
   },
   {
     title: 'the host itself takes it again without that',
