@@ -26,6 +26,8 @@ export interface PublishOptions {
   retain?: boolean
   /** Full id of the plugin whose message it is; absent: the host's own. */
   publisher?: string
+  /** Full id of the plugin that the host's own message is about, where its topic does not say so: it is lost once another host has it. */
+  about?: string
 }
 
 /** Publishes one message on the topic for which it was made. */

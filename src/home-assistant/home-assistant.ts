@@ -88,8 +88,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
   let reconciled = false
   let closed = false
 
-  function publish(topic: string, text: string): void {
-    bus.publish(topic, text, { qos: 1, retain: true }).catch((error: unknown) => {
+  function publish(about: string, topic: string, text: string): void {
+    bus.publish(topic, text, { qos: 1, retain: true, about }).catch((error: unknown) => {
       if (!closed) logger.warn('Home Assistant could not be told', { topic, reason: error })
     })
   }
@@ -108,7 +108,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     for (const [key, { topic }] of published.ofPlugin(id)) {
       if (kept.has(key)) continue
       published.forget(key)
-      publish(topic, '')
+      publish(id, topic, '')
       topicCollisions.release(topic)
     }
   }
@@ -121,7 +121,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     const bridged = new Set([...byDevice.keys()].filter((id) => id !== undefined))
     clear(plugin.id, new Set([...byDevice.keys()].map((device) => keyOf({ plugin: plugin.id, device }))))
     const changed = viaDevicesFirst(byDevice).flatMap((device) => publishRemovals(plugin, ...device, bridged))
-    for (const { topic, text } of changed) publish(topic, text)
+    for (const { topic, text } of changed) publish(plugin.id, topic, text)
   }
 
   /**
@@ -162,7 +162,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
       return []
     }
     const removal = present === undefined ? undefined : removalOf(present, discovery)
-    if (removal !== undefined) publish(topic, JSON.stringify(removal))
+    if (removal !== undefined) publish(plugin.id, topic, JSON.stringify(removal))
     const { platforms, uniqueIds } = discovery
     published.keep({ plugin: plugin.id, device, topic, text, platforms, uniqueIds, sources })
     return [{ topic, text }]
@@ -173,7 +173,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     for (const { plugin, topic } of published.foreignDevices()) {
       if (lifecycle.status(plugin) !== undefined) continue
       published.forgetForeign(topic)
-      publish(topic, '')
+      publish(plugin, topic, '')
     }
   }
 
@@ -215,8 +215,8 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     republications += 1
     const own = republications
     const pace = createPublishPacer(bus, () => closed || own !== republications)
-    for (const { topic, text } of published.all()) {
-      publish(topic, text)
+    for (const { plugin, topic, text } of published.all()) {
+      publish(plugin, topic, text)
       if (pace.sent(text.length) && !(await pace.pause())) return
     }
   }
@@ -241,7 +241,7 @@ export function createHomeAssistant(settings: HomeAssistantSettings): HomeAssist
     }
     const plugin = installed(id)
     if (plugin === undefined || discoveryTopic(prefix, hostId, plugin, device) !== topic) {
-      publish(topic, '')
+      publish(id, topic, '')
       return
     }
     // It may have been on its way while it was replaced.

@@ -44,10 +44,10 @@ export interface BusSession {
   /** Of the next connection; undefined: there is to be none. Another one counts after `renew`. */
   clientId(): string | undefined
   /**
-   * For a message of a plugin (its full id), or of the host: what is asked when it goes out, on the connection that it goes
-   * over, and again on each other one. False: it is lost.
+   * For a message of a plugin (its full id), or of the host, also `about` a plugin: what is asked when it goes out, on the connection
+   * that it goes over, and again on each other one. False: it is lost.
    */
-  permit(publisher: string | undefined, topic: string): () => boolean
+  permit(publisher: string | undefined, topic: string, about?: string): () => boolean
 }
 
 export interface ExternalBus extends StartableBus, Pick<BrokerConnection, 'hurry'> {
@@ -185,10 +185,10 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
     return isTelling
   }
 
-  function publishNow(message: OutgoingMessage): void {
+  function publishNow(message: OutgoingMessage, about?: string): void {
     messages.published += 1
-    const { publisher, topic } = message
-    queue.push(session === undefined ? message : { ...message, permit: session.permit(publisher, topic) })
+    const permit = session?.permit(message.publisher, message.topic, about)
+    queue.push(permit === undefined ? message : { ...message, permit })
   }
 
   function deliver(topic: string, payload: string, { isWanted, done }: Delivery): void {
@@ -258,10 +258,10 @@ export function createExternalBus(settings: ExternalBusSettings): ExternalBus {
       reconnectListeners.add(listener)
       return () => void reconnectListeners.delete(listener)
     },
-    async publish(topic, payload, { qos = 0, retain = false, publisher } = {}) {
+    async publish(topic, payload, { qos = 0, retain = false, publisher, about } = {}) {
       if (closing !== undefined) throw closedProblem()
       if (!isTopic(topic)) throw topicProblem(topic)
-      publishNow({ topic, payload: Buffer.from(payload), qos, retain, publisher })
+      publishNow({ topic, payload: Buffer.from(payload), qos, retain, publisher }, about)
     },
     prepare(topic, publisher) {
       if (!isTopic(topic)) throw topicProblem(topic)

@@ -214,8 +214,8 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     busSession: {
       clientId: () =>
         session !== undefined && keeper.maySpeak() ? sessionClientId(fleet.name, id, session) : undefined,
-      permit(publisher, topic) {
-        const plugin = publisher ?? topics.parsePlugin(topic)?.plugin
+      permit(publisher, topic, about) {
+        const plugin = publisher ?? about ?? topics.parsePlugin(topic)?.plugin
         const epoch = plugin === undefined ? undefined : epochOf(plugin)
         if (publisher === undefined && plugin !== undefined && lastWord.isAbout(plugin))
           return keeper.maySpeak
