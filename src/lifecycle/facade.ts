@@ -70,8 +70,8 @@ export async function retryAfterCatchUp<T>(
 function unknownNow(refusal: Problem): Problem {
   return new Problem(
     'fleet_unreachable',
-    "This host does not hear from the fleet's store what others have done, and goes by what it knew last, so nothing was changed: " +
-      `${refusal.message} Ask another host, or try again.`,
+    "This host cannot take in now what others have done, as the fleet's store does not answer it or its own disk is full, and goes by what it " +
+      `knew last, so nothing was changed: ${refusal.message} Ask another host, or try again.`,
     { cause: refusal },
   )
 }

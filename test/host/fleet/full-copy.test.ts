@@ -74,6 +74,16 @@ for (const asked of ['a', 'b'] as const)
     assert.equal((await b.request('GET', '/readyz')).status, 200)
   })
 
+test('a command for a plugin that a host does not know, whose disk is full, is told that this may be why', async (t) => {
+  const { b } = await configureOnFullDisk(t)
+  const { status, body } = await b.request('POST', '/api/plugins/none/toggle', { body: { enabled: true } })
+  assert.deepEqual([status, body.code], [503, 'fleet_unreachable'])
+  assert.match(
+    body.detail,
+    /^This host cannot take in now what others have done, .* or its own disk is full, /,
+  )
+})
+
 for (const [how, move] of [
   ['is placed on another', (a: TestHost) => a.request('PUT', `${hello}/placement`, { body: { host: 'a' } })],
   [

@@ -95,7 +95,7 @@ test('a command for a name that nobody here knows is not known to be wrong while
   assert.deepEqual([status, body.code], [503, 'fleet_unreachable'])
   assert.match(
     body.detail,
-    /^This host does not hear .* nothing was changed: .*none.* Ask another host, or try again\.$/,
+    /^This host cannot take in now .* nothing was changed: .*none.* Ask another host, or try again\.$/,
   )
   assert.equal((await a.request('GET', '/api/plugins/none')).status, 404)
 })
