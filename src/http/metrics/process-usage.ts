@@ -1,4 +1,4 @@
-import { monitorEventLoopDelay, performance } from 'node:perf_hooks'
+import { type IntervalHistogram, monitorEventLoopDelay, performance } from 'node:perf_hooks'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { every } from '../../base/time/every.ts'
 
@@ -38,7 +38,8 @@ export interface ProcessUsage {
 
 export function createProcessUsage(clock: Clock): ProcessUsage {
   let resolution = unwatchedResolution
-  let delays = monitorEventLoopDelay({ resolution })
+  /** None before it is started: Node takes one that never was for an open handle. */
+  let delays: IntervalHistogram | undefined
   let since = clock.monotonic()
   /** Somebody has read since it was looked last. */
   let isRead = false
@@ -47,7 +48,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
   let memory = process.memoryUsage()
 
   function measure(milliseconds: number): void {
-    delays.disable()
+    delays?.disable()
     resolution = milliseconds
     delays = monitorEventLoopDelay({ resolution })
     delays.enable()
@@ -65,7 +66,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
     const beyond = (value: number): number =>
       Number.isFinite(value) ? Math.max(0, value / nanoseconds - resolution / 1_000) : 0
     const delay =
-      delays.count === 0
+      delays === undefined || delays.count === 0
         ? { mean: 0, median: 0, p99: 0, longest: 0 }
         : {
             mean: beyond(delays.mean),
@@ -112,7 +113,7 @@ export function createProcessUsage(clock: Clock): ProcessUsage {
     close() {
       looking?.cancel()
       looking = undefined
-      delays.disable()
+      delays?.disable()
     },
   }
 }
