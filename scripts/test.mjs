@@ -19,6 +19,7 @@ const except = startsIn('except')
 const only = startsIn('only')
 const named = process.argv.slice(2).filter((argument) => !argument.startsWith('-'))
 const reporter = fileURLToPath(new URL('failed-files-reporter.mjs', import.meta.url))
+const stallReport = new URL('stall-report.mjs', import.meta.url).href
 
 /** More files with failures than these are no accident of a busy machine. One that several test files share counts once. */
 const mostFilesAgain = 3
@@ -115,6 +116,8 @@ function run(files, concurrency, { isShared = true } = {}) {
       [
         '--import',
         'tsx',
+        '--import',
+        stallReport,
         '--test',
         '--test-reporter=spec',
         '--test-reporter-destination=stdout',
