@@ -1,8 +1,8 @@
 import { render } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { needsToken, pause, wordsOf } from './base/api.ts'
-import { keepDirection } from './base/kept-direction.ts'
-import { keepFocus } from './base/kept-focus.ts'
+import { neutralizeBidiControls } from './base/bidi-controls.ts'
+import { restoreFocus } from './base/restored-focus.ts'
 import { followLinks, go, place } from './base/router.ts'
 import { connections, followTabs, openStream, watchStream } from './base/stream.ts'
 import { applyTheme } from './base/theme.ts'
@@ -146,8 +146,8 @@ async function followJournalOfHost(): Promise<void> {
 }
 
 applyTheme()
-keepDirection()
-keepFocus()
+neutralizeBidiControls()
+restoreFocus()
 followLinks()
 followTabs()
 watchStream()

@@ -6,7 +6,7 @@ import type { JournalEvent } from '../base/types.ts'
 import { countOf, eventInWords, originInWords } from '../base/words.ts'
 import { EventList } from '../parts/lists/event-list.tsx'
 import { Empty, Loading } from '../parts/feedback.tsx'
-import { MovedAway } from '../parts/lists/moved-away.tsx'
+import { MissingEvents } from '../parts/lists/missing-events.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { Select } from '../parts/inputs/select.tsx'
@@ -63,7 +63,7 @@ export function HistoryPage() {
           {reading ? 'Reading older events…' : `Read older events (${first - firstSeq} more)`}
         </button>
       ) : (
-        <MovedAway />
+        <MissingEvents />
       )}
     </Page>
   )

@@ -93,8 +93,7 @@ function SignatureMark({ repository: { publicKey, signed, signedAt } }: { reposi
   return (
     <>
       <span class="chip tone-good">Signed</span>
-      {signedAt === null ? '' : ` on ${dateTimeOf(signedAt)}`} with the key{' '}
-      <code class="key">{publicKey}</code>
+      {signedAt === null ? '' : ` on ${dateTimeOf(signedAt)}`} with the key <code>{publicKey}</code>
     </>
   )
 }

@@ -1,7 +1,7 @@
 import type { JournalEvent, Plugin } from '../base/types.ts'
 import { EventList } from '../parts/lists/event-list.tsx'
 import { ReadState } from '../parts/feedback.tsx'
-import { MovedAway } from '../parts/lists/moved-away.tsx'
+import { MissingEvents } from '../parts/lists/missing-events.tsx'
 import { usePluginHistory } from '../store/plugin-history.ts'
 import { useSettingChanges } from '../store/setting-changes.ts'
 
@@ -17,7 +17,7 @@ export function HistoryTab({ plugin }: { plugin: Plugin }) {
       <h2>History</h2>
       <ReadState remote={history} what="the history" />
       <EventList events={events} changes={changes} withPlugin={false} />
-      {hadMore ? <MovedAway /> : null}
+      {hadMore ? <MissingEvents /> : null}
     </section>
   )
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { pluginApi } from '../base/api.ts'
 import { connections, onAnnouncements } from '../base/stream.ts'
 import type { LogEntry } from '../base/types.ts'
-import { joinedLines, type LogLine } from './joined-lines.ts'
+import { mergedLogLines, type LogLine } from './merged-log-lines.ts'
 import { useRemote } from './remote.ts'
 
 /** Most lines of a log that are kept in the page: the newest. */
@@ -20,7 +20,7 @@ export function useLog(plugin: string, paused: boolean) {
     setLines((before) => {
       // After a break it is read again.
       if (paused && before !== undefined) return before
-      return joinedLines(read, before ?? [], connections.peek())
+      return mergedLogLines(read, before ?? [], connections.peek())
     })
   }, [remote.value])
   useEffect(() => {

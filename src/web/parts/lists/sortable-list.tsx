@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import { moved } from '../../base/moved.ts'
+import { withMovedItem } from '../../base/moved-item.ts'
 import { Icon } from '../icon.tsx'
 
 interface SortableListProps {
@@ -42,7 +42,7 @@ export function SortableList(props: SortableListProps) {
   })
 
   function move(from: number, to: number): void {
-    keys.current = moved(keys.current, from, to)
+    keys.current = withMovedItem(keys.current, from, to)
     setTold(`${noun} ${from + 1} is now ${noun} ${to + 1} of ${count}`)
     onMove(from, to)
   }

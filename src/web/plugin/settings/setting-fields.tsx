@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { moved } from '../../base/moved.ts'
+import { withMovedItem } from '../../base/moved-item.ts'
 import type { Field } from '../../base/types.ts'
 import { SortableList } from '../../parts/lists/sortable-list.tsx'
 import { ErrorLine, FieldFrame, idOf, type SettingFieldProps } from './field-frame.tsx'
@@ -185,7 +185,7 @@ function ListInput({ field, path, value, effective, onChange }: SettingFieldProp
       )}
       onAdd={() => onChange([...rows, emptyRow(field)])}
       onRemove={(index) => onChange(rows.filter((_, position) => position !== index))}
-      onMove={(from, to) => onChange(moved(rows, from, to))}
+      onMove={(from, to) => onChange(withMovedItem(rows, from, to))}
     />
   )
 }

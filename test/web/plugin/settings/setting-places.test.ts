@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { normaliseFields } from '../../../../src/lifecycle/manifests/fields.ts'
-import { moved } from '../../../../src/web/base/moved.ts'
+import { withMovedItem } from '../../../../src/web/base/moved-item.ts'
 import { sectionsOf, shownFields, withMember } from '../../../../src/web/plugin/settings/setting-places.ts'
 
 test('fields of a group are together where the first of them is, the advanced ones apart', () => {
@@ -42,9 +42,9 @@ test('a condition looks at what is typed, and at defaults', () => {
 })
 
 test('rows move, and members change in their place', () => {
-  assert.deepEqual(moved(['a', 'b', 'c'], 0, 2), ['b', 'c', 'a'])
-  assert.deepEqual(moved(['a', 'b', 'c'], 2, 0), ['c', 'a', 'b'])
-  assert.deepEqual(moved(['a', undefined], 1, 0), [undefined, 'a'])
+  assert.deepEqual(withMovedItem(['a', 'b', 'c'], 0, 2), ['b', 'c', 'a'])
+  assert.deepEqual(withMovedItem(['a', 'b', 'c'], 2, 0), ['c', 'a', 'b'])
+  assert.deepEqual(withMovedItem(['a', undefined], 1, 0), [undefined, 'a'])
   assert.equal(JSON.stringify(withMember({ a: 1, b: 2 }, 'a', 3)), '{"a":3,"b":2}')
   assert.equal(JSON.stringify(withMember({ a: 1, b: 2 }, 'a', undefined)), '{"b":2}')
 })

@@ -2,7 +2,7 @@
  * Who works with the keyboard stays where they are: browsers take the focus from what is disabled while something is
  * done, and do not give it back when it can be used again.
  */
-export function keepFocus(): void {
+export function restoreFocus(): void {
   let last: EventTarget | null = null
   document.addEventListener('focusin', ({ target }) => {
     last = target

@@ -11,7 +11,7 @@ export type LogLine = LogEntry & {
  * Lines that were read, and behind them those of the stream that have come since. `before`: what is shown; `connection`: the
  * present one, after whose beginning was read. By what the lines say, not by their times: the clock of the host may be set back.
  */
-export function joinedLines(
+export function mergedLogLines(
   read: readonly LogEntry[],
   before: readonly LogLine[],
   connection: number,

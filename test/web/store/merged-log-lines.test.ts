@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedLines, type LogLine } from '../../../src/web/store/joined-lines.ts'
+import { mergedLogLines, type LogLine } from '../../../src/web/store/merged-log-lines.ts'
 import type { LogEntry } from '../../../src/web/base/types.ts'
 
 const line = (message: string, at: string): LogEntry => ({ at, level: 'info', message })
@@ -12,7 +12,7 @@ let key = 0
 const streamed = (entry: LogEntry, connection: number): LogLine => ({ ...entry, key: (key += 1), connection })
 
 function shown(read: LogEntry[], before: LogLine[]): string[] {
-  const lines = joinedLines(read, before, 2)
+  const lines = mergedLogLines(read, before, 2)
   assert.equal(new Set(lines.map((each) => each.key)).size, lines.length)
   return lines.map(({ message }) => message)
 }
@@ -28,7 +28,7 @@ test('what the stream has brought since a log was read stands behind it, once, w
 })
 
 test('what an earlier connection has brought is read, or gone with the host that had it', () => {
-  const before = [...joinedLines([a], [], 1), streamed(b, 1)]
+  const before = [...mergedLogLines([a], [], 1), streamed(b, 1)]
   assert.deepEqual(shown([c], before), ['c'])
   assert.deepEqual(shown([a, b, c], before), ['a', 'b', 'c'])
 })

@@ -7,7 +7,7 @@ import { options } from 'preact'
 const turns = /[\u202a-\u202e\u2066-\u2069]/g
 
 /** Has them shown as a character that cannot be shown, in every text of the page. */
-export function keepDirection(): void {
+export function neutralizeBidiControls(): void {
   options.vnode = (node) => {
     // A text has no type, and its properties are the text.
     const { props }: { props: unknown } = node
