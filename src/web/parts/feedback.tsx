@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import type { Plugin } from '../base/types.ts'
 import type { Remote } from '../store/remote.ts'
 import { breakable } from './breakable.tsx'
 import { Icon } from './icon.tsx'
@@ -51,4 +52,20 @@ export function Note({ children }: { children: ComponentChildren }) {
 
 export function Empty({ children }: { children: ComponentChildren }) {
   return <p class="empty">{children}</p>
+}
+
+interface EmptyOfPluginProps {
+  plugin: Plugin
+  /** Continues its name: `has no objects`. */
+  nothing: string
+}
+
+/** Of what a plugin has only while it runs. */
+export function EmptyOfPlugin({ plugin: { name, state }, nothing }: EmptyOfPluginProps) {
+  return (
+    <Empty>
+      {name} {nothing}
+      {state === 'running' ? '' : ' while it is not running'}.
+    </Empty>
+  )
 }

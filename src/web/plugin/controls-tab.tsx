@@ -3,7 +3,7 @@ import { controlKind, rangePattern } from '../../schema/plugin/control-value.ts'
 import type { Plugin, Point } from '../base/types.ts'
 import { readableText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, ReadState } from '../parts/feedback.tsx'
+import { EmptyOfPlugin, ReadState } from '../parts/feedback.tsx'
 import { type InputKind, numberInput } from '../parts/inputs/input-kind.ts'
 import { ValueInput } from '../parts/inputs/value-input.tsx'
 import { setValue } from '../store/commands.ts'
@@ -50,15 +50,12 @@ interface PointsStateProps extends ReturnType<typeof usePoints> {
   what: string
 }
 
-function PointsState({ plugin: { name, state }, what, points, remote }: PointsStateProps) {
+function PointsState({ plugin, what, points, remote }: PointsStateProps) {
   return (
     <>
       <ReadState remote={remote} what={`the ${what}`} />
       {remote.value !== undefined && points.length === 0 ? (
-        <Empty>
-          {name} has no {what}
-          {state === 'running' ? '' : ' while it is not running'}.
-        </Empty>
+        <EmptyOfPlugin plugin={plugin} nothing={`has no ${what}`} />
       ) : null}
     </>
   )

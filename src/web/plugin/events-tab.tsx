@@ -47,12 +47,7 @@ export function EventsTab({ plugin }: { plugin: Plugin }) {
             : 'No event that has come since this page was opened fits the search.'}
         </Empty>
       )}
-      <LineList
-        label="Events, newest first"
-        items={shown}
-        keyOf={({ key }) => key}
-        line={(event) => <Line event={event} />}
-      />
+      <LineList label="Events, newest first" items={shown} line={(event) => <Line event={event} />} />
     </section>
   )
 }

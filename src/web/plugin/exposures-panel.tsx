@@ -1,6 +1,6 @@
 import type { Exposed, Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, ReadState } from '../parts/feedback.tsx'
+import { EmptyOfPlugin, ReadState } from '../parts/feedback.tsx'
 import { setValue } from '../store/commands.ts'
 import { ValueInput } from '../parts/inputs/value-input.tsx'
 import { useExposures } from '../store/values.ts'
@@ -22,11 +22,7 @@ export function ExposuresPanel({ plugin }: { plugin: Plugin }) {
     <section class="panel">
       <h2>Exposed</h2>
       <ReadState remote={remote} what="what it exposes" />
-      {exposures?.length === 0 ? (
-        <Empty>
-          {plugin.name} exposes nothing{plugin.state === 'running' ? '' : ' while it is not running'}.
-        </Empty>
-      ) : null}
+      {exposures?.length === 0 ? <EmptyOfPlugin plugin={plugin} nothing="exposes nothing" /> : null}
       <ul class="points" aria-label="Exposed">
         {exposures?.map((exposed) => (
           <ExposedItem key={exposed.id} plugin={plugin} exposed={exposed} name={nameOf(exposed.exposure)} />

@@ -57,7 +57,6 @@ export function LogsTab({ plugin }: { plugin: Plugin }) {
       <LineList
         label="Lines of the log, newest first"
         items={shown}
-        keyOf={({ key }) => key}
         line={(line) => <LogEntryLine entry={line} />}
       />
     </section>

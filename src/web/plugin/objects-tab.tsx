@@ -2,7 +2,7 @@ import type { Plugin } from '../base/types.ts'
 import { valueText } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Fact } from '../parts/fact.tsx'
-import { Empty, ReadState } from '../parts/feedback.tsx'
+import { Empty, EmptyOfPlugin, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
 import { fitting, SearchBox, searchedText } from '../parts/lists/search-box.tsx'
 import { useObjects } from '../store/values.ts'
@@ -23,9 +23,7 @@ export function ObjectsTab({ plugin }: { plugin: Plugin }) {
           <SearchBox label="Search the objects" found={paths.length} />
         </div>
       ) : remote.value === undefined ? null : (
-        <Empty>
-          {plugin.name} has no objects{plugin.state === 'running' ? '' : ' while it is not running'}.
-        </Empty>
+        <EmptyOfPlugin plugin={plugin} nothing="has no objects" />
       )}
       {objects.size > 0 && paths.length === 0 ? <Empty>No object fits the search.</Empty> : null}
       <InfiniteList class="objects" label="Objects" items={paths}>

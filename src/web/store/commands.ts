@@ -50,10 +50,10 @@ export function reload(id: string): Promise<boolean> {
   return run(id, 'Reloading…', async () => outcome(await command(id, '/reload')))
 }
 
-export function update(id: string, version?: string): Promise<boolean> {
+export function update(id: string, version: string): Promise<boolean> {
   return run(id, 'Updating…', async () => {
-    const plugin = await command(id, '/update', version === undefined ? {} : { version })
-    if (version !== undefined && plugin.version !== version)
+    const plugin = await command(id, '/update', { version })
+    if (plugin.version !== version)
       throw new Error(
         `Version ${version} did not start, so ${plugin.name} is back at ${plugin.version}. ${plugin.failedUpdate?.message ?? 'Its history and its log say why.'}`,
       )

@@ -4,17 +4,16 @@ import { useInfiniteScroll } from './infinite-scroll.tsx'
 /** Lines at first; more come as one scrolls on. Many lines that all move are what makes a page stutter. */
 const firstLines = 40
 
-interface LineListProps<Item> {
+interface LineListProps<Item extends { key: number }> {
   label: string
   /** Oldest first; the list shows the newest first. */
   items: readonly Item[]
-  keyOf(item: Item): number
   /** A component of its own each, so that a new line does not draw the others again. */
   line(item: Item): ComponentChildren
 }
 
 /** The end of something that goes on and on. */
-export function LineList<Item>({ label, items, keyOf, line }: LineListProps<Item>) {
+export function LineList<Item extends { key: number }>({ label, items, line }: LineListProps<Item>) {
   const { shown, end, reset } = useInfiniteScroll(items.length, firstLines)
   return (
     <ul
@@ -29,7 +28,7 @@ export function LineList<Item>({ label, items, keyOf, line }: LineListProps<Item
         .slice(-shown)
         .reverse()
         .map((item) => (
-          <li key={keyOf(item)} class="line-item">
+          <li key={item.key} class="line-item">
             {line(item)}
           </li>
         ))}
