@@ -27,7 +27,6 @@ export function createUnsubscribe(
   return runtime.wrap('unsubscribe', () => {
     forget?.()
     remove()
-    return undefined
   })
 }
 

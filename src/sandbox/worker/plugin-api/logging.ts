@@ -13,7 +13,6 @@ export function installLogging(context: PluginContext): void {
 
   context.addMethod('log', (level, message) => {
     log.write(levelOf(level), text(message), foreignCallers.current)
-    return undefined
   })
 
   context.addMethod('logSafe', (level, message, fields, redact) => {
@@ -31,7 +30,6 @@ export function installLogging(context: PluginContext): void {
       parts.push(`${key}=${redact !== false && isSecretFieldName(key) ? maskValue(value) : value}`)
     }
     log.write(levelOf(level), parts.join(' '), foreignCallers.current)
-    return undefined
   })
 
   const { Logger: logger } = context.tables
@@ -39,7 +37,6 @@ export function installLogging(context: PluginContext): void {
     const full = `Logger:${level}`
     const write: HostFunction = (...args) => {
       log.write(level, text(withoutSelf(logger, args)[0]))
-      return undefined
     }
     context.implement(full, () => runtime.wrap(full, write))
   }

@@ -90,7 +90,6 @@ export function createRegistrations<T extends Registration = Registration>(
     unsubscribe: (number) =>
       runtime.wrap('unsubscribe', () => {
         remove(number)
-        return undefined
       }),
   }
 }

@@ -227,7 +227,6 @@ export function createConnectionObject(
       handlers.set(name, first)
       object.addMethod(name, (_foreignCaller, run) => {
         handlers.set(name, optionalFunction(name, 1, run))
-        return undefined
       })
     },
     tell: handlers.tell,
@@ -257,7 +256,6 @@ export function createConnectionObject(
   }
   object.addMethod('close', () => {
     object.close()
-    return undefined
   })
   entries.set(number, { receive, end: object.close })
   context.touch()

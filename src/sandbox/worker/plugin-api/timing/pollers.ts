@@ -118,7 +118,6 @@ export function installPollers(context: PluginContext): void {
       const error = args.length < 2 ? args[0] : args[1]
       if (isTruthy(error)) done(error)
       else done()
-      return undefined
     })
   }
 
@@ -127,7 +126,6 @@ export function installPollers(context: PluginContext): void {
     const action = (name: string, implementation: () => void): void => {
       const callable = runtime.wrap(`poller:${name}`, () => {
         implementation()
-        return undefined
       })
       table.set(name, callable)
     }

@@ -65,7 +65,6 @@ export function createLiveObjects(
       } finally {
         if (!stored) self.set(field, before)
       }
-      return undefined
     }),
   )
 
