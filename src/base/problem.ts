@@ -94,6 +94,11 @@ export class Problem extends Error {
   }
 }
 
+/** `again`: what whoever asked is to do once the host is back. */
+export function shuttingDown(again: 'try' | 'connect' = 'try'): Problem {
+  return new Problem('shutting_down', `The host is shutting down; ${again} again when it is back.`)
+}
+
 /** A problem as one host tells another. */
 export interface SentProblem {
   code: string

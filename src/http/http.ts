@@ -4,7 +4,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { urlHostOf } from '../base/network/loopback.ts'
 import type { GuessLimit } from '../base/network/guess-limit.ts'
 import type { Logger, LogLevel } from '../base/log/log.ts'
-import { Problem } from '../base/problem.ts'
+import { shuttingDown } from '../base/problem.ts'
 import type { TlsFiles } from '../base/keys/tls-files.ts'
 import { createWarner } from '../base/log/warning.ts'
 import type { Bus } from '../bus/bus.ts'
@@ -151,7 +151,7 @@ export function createHttp(settings: HttpSettings): Http {
       processUsage.start()
     },
     async close() {
-      gate.close(new Problem('shutting_down', 'The host is shutting down; try again when it is back.'))
+      gate.close(shuttingDown())
       events.close()
       metrics.close()
       processUsage.close()

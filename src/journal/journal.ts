@@ -3,7 +3,7 @@ import type { Clock } from '../base/time/clock.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { JsonObject } from '../base/text/json.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf, Problem } from '../base/problem.ts'
+import { messageOf, Problem, shuttingDown } from '../base/problem.ts'
 import { storageFault } from '../base/files/storage-fault.ts'
 import {
   type Fact,
@@ -210,9 +210,7 @@ export async function openJournal(settings: JournalSettings): Promise<Journal> {
     },
     append(facts, by, requestKey) {
       if (!closed) return queue.append(facts, by, requestKey)
-      return Promise.reject(
-        new Problem('shutting_down', 'The host is shutting down; try again when it is back.'),
-      )
+      return Promise.reject(shuttingDown())
     },
     read: readEvents,
     last(plugin) {

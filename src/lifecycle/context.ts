@@ -1,7 +1,6 @@
 import type { Clock } from '../base/time/clock.ts'
 import type { Logger } from '../base/log/log.ts'
 import type { KeyedMutex } from '../base/mutex.ts'
-import { Problem } from '../base/problem.ts'
 import { installedIn, pluginIn, type PluginSnapshot } from '../journal/fold/evolve.ts'
 import type { Journal } from '../journal/journal.ts'
 import type {
@@ -86,8 +85,4 @@ export function configuredRepositories({ journal }: LifecycleContext): Repositor
 
 export function pluginError({ clock }: LifecycleContext, code: string, message: string): PluginError {
   return { code, message, at: new Date(clock.now()).toISOString() }
-}
-
-export function shuttingDown(): Problem {
-  return new Problem('shutting_down', 'The host is shutting down; try again when it is back.')
 }

@@ -6,7 +6,7 @@ import { pluginLifecycle } from '../../../machines/plugin-lifecycle.ts'
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
 import { every } from '../../base/time/every.ts'
 import type { Logger } from '../../base/log/log.ts'
-import { Problem } from '../../base/problem.ts'
+import { Problem, shuttingDown } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { PluginStateAt } from '../../schema/api/api.ts'
 import type { JournalEventView } from '../../schema/journal/journal-event.ts'
@@ -179,9 +179,7 @@ export function createInspector(settings: InspectorSettings): Inspector {
 
   return {
     handleUpgrade(request, socket, head) {
-      if (closing !== undefined) {
-        throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
-      }
+      if (closing !== undefined) throw shuttingDown('connect')
       if (clients.size >= inspectorClientsLimit) {
         throw new Problem(
           'too_many_requests',

@@ -6,7 +6,7 @@ import { every } from '../../base/time/every.ts'
 import { jsonText } from '../../base/text/json.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { createWarner } from '../../base/log/warning.ts'
-import { Problem } from '../../base/problem.ts'
+import { shuttingDown } from '../../base/problem.ts'
 import type { LifecycleFacade } from '../../lifecycle/facade.ts'
 import type { Announcement } from '../../lifecycle/lifecycle.ts'
 import { exposedState } from '../../schema/plugin/exposure.ts'
@@ -162,8 +162,7 @@ export function createEventStream(settings: {
 
   return {
     open(context, { plugin, after, beats }) {
-      if (closed)
-        throw new Problem('shutting_down', 'The host is shutting down; connect again when it is back.')
+      if (closed) throw shuttingDown('connect')
       const response = context.res
       context.respond = false
       // Whoever has left while the request waited for the start will not be heard to leave.

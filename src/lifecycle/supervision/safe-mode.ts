@@ -1,7 +1,7 @@
-import { Problem } from '../../base/problem.ts'
+import { Problem, shuttingDown } from '../../base/problem.ts'
 import type { SafeMode } from '../../schema/api/system.ts'
 import type { SystemBoot, SafeModeReason } from '../../schema/journal/journal-event.ts'
-import { isSafeMode, type LifecycleContext, shuttingDown } from '../context.ts'
+import { isSafeMode, type LifecycleContext } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 
 /** Starts in a row that did not reach ready, or were killed soon after, after which the next one loads nothing: two may be chance. */
