@@ -20,17 +20,6 @@ import { pluginIdOf, requireRevision } from './plugin-route.ts'
 /** What a plugin shows of itself: log, objects, sensors, controls, place in its life. */
 export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
   const common = { method: 'GET', problems: ['plugin_not_installed', 'ambiguous_id'] } as const
-  const setting = {
-    method: 'PUT',
-    body: ControlBody,
-    problems: [
-      ...common.problems,
-      'control_unknown',
-      'control_value_invalid',
-      'revision_conflict',
-      'shutting_down',
-    ],
-  } as const
   const view = (path: string, summary: string, schema: TSchema, read: (id: string) => unknown): Route =>
     defineRoute({
       ...common,
@@ -38,6 +27,32 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
       summary,
       answers: { 200: schema },
       handle: async ({ parameters }) => ({ body: await read(pluginIdOf(lifecycle, parameters)) }),
+    })
+  const setting = (
+    path: string,
+    summary: string,
+    schema: TSchema,
+    set: (id: string, value: Json, parameters: Readonly<Record<string, string>>) => Promise<unknown>,
+  ): Route =>
+    defineRoute({
+      method: 'PUT',
+      path,
+      summary,
+      body: ControlBody,
+      answers: { 200: schema },
+      problems: [
+        ...common.problems,
+        'control_unknown',
+        'control_value_invalid',
+        'revision_conflict',
+        'shutting_down',
+      ],
+      async handle({ context, parameters, body }) {
+        const id = pluginIdOf(lifecycle, parameters)
+        await requireRevision(lifecycle, id, context)
+        // The body is JSON, so what is in it is too.
+        return { body: await set(id, body.value as Json, parameters) }
+      },
     })
   return [
     defineRoute({
@@ -74,46 +89,28 @@ export function pluginViewRoutes(lifecycle: LifecycleFacade): Route[] {
       ControlsAnswer,
       async (id) => ({ controls: await lifecycle.controls(id) }),
     ),
-    defineRoute({
-      ...setting,
-      path: '/api/plugins/:id/controls/:control',
-      summary: 'Sets a control',
-      answers: { 200: ControlAnswer },
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        await requireRevision(lifecycle, id, request.context)
-        // The body is JSON, so what is in it is too.
-        const value = request.body.value as Json
-        return {
-          body: await lifecycle.setControl(
-            id,
-            request.parameters.control ?? '',
-            value,
-            'over HTTP or a page',
-          ),
-        }
-      },
-    }),
+    setting(
+      '/api/plugins/:id/controls/:control',
+      'Sets a control',
+      ControlAnswer,
+      (id, value, { control = '' }) => lifecycle.setControl(id, control, value, 'over HTTP or a page'),
+    ),
     view(
       '/api/plugins/:id/exposures',
       'What a plugin shows with expose(), and the values of its features',
       ExposuresAnswer,
       async (id) => ({ exposures: await lifecycle.exposures(id) }),
     ),
-    defineRoute({
-      ...setting,
-      path: '/api/plugins/:id/exposures/:exposure/:feature',
-      summary: 'Sets a feature of what a plugin exposes; answers the value that is known then',
-      answers: { 200: ExposedAnswer },
-      async handle(request) {
-        const id = pluginIdOf(lifecycle, request.parameters)
-        await requireRevision(lifecycle, id, request.context)
-        const { exposure = '', feature = '' } = request.parameters
-        await lifecycle.setExposed(id, exposure, feature, request.body.value as Json, 'over HTTP or a page')
+    setting(
+      '/api/plugins/:id/exposures/:exposure/:feature',
+      'Sets a feature of what a plugin exposes; answers the value that is known then',
+      ExposedAnswer,
+      async (id, value, { exposure = '', feature = '' }) => {
+        await lifecycle.setExposed(id, exposure, feature, value, 'over HTTP or a page')
         const after = (await lifecycle.exposures(id)).find((shown) => shown.id === exposure)
-        return { body: { id: exposure, feature, value: after?.state[feature] ?? null } }
+        return { id: exposure, feature, value: after?.state[feature] ?? null }
       },
-    }),
+    ),
     view(
       '/api/plugins/:id/machine',
       'The state of a plugin and the events that it would take now',
