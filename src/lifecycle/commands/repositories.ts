@@ -39,7 +39,7 @@ export function createRepositories(
 
   async function statusOf(name: string): Promise<Repository> {
     const [status] = await statuses((other) => other === name)
-    if (status === undefined) throw new Problem('repository_unknown', `There is no repository named ${name}.`)
+    if (status === undefined) throw unknownRepository(name)
     return status
   }
 
@@ -67,9 +67,7 @@ export function createRepositories(
     async catalog({ text, repository }) {
       const all = configuredRepositories(context)
       const chosen = repository === undefined ? all : all.filter(({ name }) => name === repository)
-      if (repository !== undefined && chosen.length === 0) {
-        throw new Problem('repository_unknown', `There is no repository named ${repository}.`)
-      }
+      if (repository !== undefined && chosen.length === 0) throw unknownRepository(repository)
       const offers = await repositories.offers(chosen, (fullId) => installedVersion(context, fullId))
       const seen = new Map<string, string | null>(chosen.map(({ name }) => [name, null]))
       for (const { repository: from, fullId } of offers) seen.set(from, identifierOf(fullId).namespace)
@@ -119,14 +117,16 @@ export function createRepositories(
     removeRepository: (name, { by }) =>
       mutex.run(name, async () => {
         requireRunning()
-        if (!configuredRepositories(context).some((repository) => repository.name === name)) {
-          throw new Problem('repository_unknown', `There is no repository named ${name}.`)
-        }
+        if (!configuredRepositories(context).some((repository) => repository.name === name))
+          throw unknownRepository(name)
         await journal.append([{ type: 'RepositoryRemoved', plugin: null, data: { name } }], by)
         await snapshots.flush()
       }),
   }
 }
+
+const unknownRepository = (name: string): Problem =>
+  new Problem('repository_unknown', `There is no repository named ${name}.`)
 
 /**
  * The key that a repository is to be pinned to. One that is pinned stays so, whatever the request leaves out, and
