@@ -31,16 +31,11 @@ export interface Connections {
 
 export interface ConnectionsSettings extends LinkContext {
   clock: Clock
-  random?: () => number
   /** Asked before each write; absent: there is nobody else who could be the plugin. */
   mayAct?: ((plugin: string) => boolean) | undefined
 }
 
-export function createConnections({
-  random = Math.random,
-  mayAct,
-  ...context
-}: ConnectionsSettings): Connections {
+export function createConnections({ mayAct, ...context }: ConnectionsSettings): Connections {
   const open = new Map<string, Set<OwnedConnection>>()
   /** Of those that are over. */
   const carried = new Map<string, ConnectionTraffic>()
@@ -67,7 +62,7 @@ export function createConnections({
         discover: (service, through = foreignCaller) => stopped() ?? allowed.discover(service, through),
       })
       const connection = createConnection({
-        ...{ clock: context.clock, random, kind: target.kind, listener },
+        ...{ clock: context.clock, random: Math.random, kind: target.kind, listener },
         ...kind,
         mayWrite: mayAct && (() => mayAct(plugin)),
         ended() {
