@@ -104,6 +104,15 @@ test('what has not changed is not encrypted anew, so that the file stays the sam
   assert.deepEqual(other.seal.config('@a/b', { apiKey: 'x', pin: 2 }).apiKey, first.apiKey)
 })
 
+test('of what was encrypted ten thousand values are remembered', () => {
+  const first = vault.seal.config('@a/b', { apiKey: 'x' })
+  assert.deepEqual(vault.seal.config('@a/b', { apiKey: 'x' }), first)
+  vault.seal.config('@a/b', {
+    tokens: Array.from({ length: 10_000 }, (_, index) => ({ token: `t${index}` })),
+  })
+  assert.notDeepEqual(vault.seal.config('@a/b', { apiKey: 'x' }), first)
+})
+
 test('the address of a repository is encrypted when it holds a password or a query', () => {
   const address = 'https://me:secret@example.com/plugins'
   const stored = vault.seal.address('mine', address)

@@ -5,8 +5,9 @@ import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
 import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
-import { wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
-import { hideSecrets, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import { secretPaths, wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
+import { hideSecrets, openDefault, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
+import type { Manifest } from '../../../src/schema/manifest/manifest.ts'
 import { hiddenValue as hidden } from '../../../src/schema/plugin/hidden-value.ts'
 
 const fields = normaliseFields({
@@ -194,4 +195,55 @@ test('a text in place of rows or members with secrets is hidden as a whole, encr
   // Of a version before, which had declared all of it a secret.
   const former = wholeConfig(open.fields ?? [], ['/rules'])
   assert.deepEqual(hideSecrets(former, { rules: 'a -> b' }), { rules: hidden })
+})
+
+test('what a version before had declared a secret of rows is hidden and encrypted, however they are declared and written now', () => {
+  const former = (...configSchema: NonNullable<Manifest['configSchema']>) =>
+    wholeConfig(normaliseFields({ configSchema }), ['/rooms/code'])
+  const columns = [{ key: 'name' }]
+  const places = [
+    former(),
+    former({ key: 'rooms', type: 'list', fields: columns }),
+    former({ key: 'rooms', type: 'list', items: { type: 'object', fields: columns } }),
+  ]
+  for (const place of places) {
+    const vault = createSecretVault(createKeyRing([randomBytes(32)]), () => place)
+    const rows = { rooms: [{ name: 'hall', code: 'code-1' }] }
+    assert.deepEqual(hideSecrets(place, rows), { rooms: [{ name: 'hall', code: hidden }] })
+    assert.doesNotMatch(JSON.stringify(vault.seal.config('@a/b', rows)), /code-1/)
+    const text = { rooms: 'hall code-1' }
+    assert.deepEqual(hideSecrets(place, text), { rooms: hidden })
+    assert.doesNotMatch(JSON.stringify(vault.seal.config('@a/b', text)), /code-1/)
+  }
+})
+
+test('what a version before had declared a secret under a name with a slash is hidden', () => {
+  const before = normaliseFields({ config: { 'door/~code': { type: 'string', secret: true } } })
+  const config = { 'door/~code': 'code-1', door: 'open' }
+  assert.deepEqual(hideSecrets(wholeConfig([], secretPaths(before)), config), {
+    ...config,
+    'door/~code': hidden,
+  })
+})
+
+test('all texts and numbers below a secret are found for the log, whatever their own names', () => {
+  const config = {
+    auth: { user: 'me', pins: [12345, ['a-b', { name: 'c-d' }]], on: true, none: '' },
+    port: 1883,
+  }
+  assert.deepEqual(secretValues(whole, config), ['me', '12345', 'a-b', 'c-d'])
+})
+
+test('of a default nothing is shown where its field is a secret, and no secret of its rows', () => {
+  const [words, rows] = normaliseFields({
+    config: {
+      words: { type: 'password', default: 'word-1' },
+      rows: {
+        type: 'list',
+        fields: [{ key: 'name' }, { key: 'pin' }],
+        default: [{ name: 'n', pin: '1234' }],
+      },
+    },
+  }).map(openDefault)
+  assert.deepEqual([words, rows], [null, [{ name: 'n', pin: hidden }]])
 })
