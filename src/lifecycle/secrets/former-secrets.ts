@@ -1,7 +1,7 @@
 import { pluginIn } from '../../journal/fold/evolve.ts'
 import type { Journal } from '../../journal/journal.ts'
 import type { Field } from '../../schema/manifest/field.ts'
-import { type Place, secretPaths, wholeConfig } from './secret-places.ts'
+import { type Place, secretPaths, textPaths, wholeConfig } from './secret-places.ts'
 
 /**
  * A version may not know a setting any more that the one before it declared a secret. Its value stays with the
@@ -25,7 +25,11 @@ export function leavingSecrets(
   { journal, manifests }: KnownPlugins,
   id: string,
 ): { formerSecrets?: string[] } {
-  const known = pluginIn(journal.live, id).context.formerSecrets ?? []
-  const formerSecrets = secretPaths(manifests.knownFields(id) ?? []).filter((path) => !known.includes(path))
+  const { formerSecrets: known = [], integrity, config } = pluginIn(journal.live, id).context
+  // Of files that are lost nobody knows what they declared. An entry written by hand never had any.
+  const unknown = Object.keys(integrity).length === 0 ? [] : textPaths(config)
+  const fields = manifests.knownFields(id)
+  const leaving = fields === undefined ? unknown : secretPaths(fields)
+  const formerSecrets = leaving.filter((path) => !known.includes(path))
   return formerSecrets.length === 0 ? {} : { formerSecrets }
 }

@@ -1,8 +1,10 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
+import { isJsonObject } from '../../base/text/json.ts'
 import { isSecretName } from '../../base/log/secret-names.ts'
 import type { Field } from '../../schema/manifest/field.ts'
 import { holdsSecret } from '../../schema/manifest/holds-secret.ts'
 import { escapePointer, unescapePointer } from '../../schema/parsing/json-pointer.ts'
+import type { Config } from '../../schema/plugin/plugin.ts'
 
 /** Which places of a configuration hold secrets: by their fields, at any depth, or by their names. Pure. */
 
@@ -35,6 +37,19 @@ export function secretPaths(fields: readonly Field[], path = ''): string[] {
 function pathsWithin({ secret, fields, items }: Field, path: string): string[] {
   if (secret) return [path]
   return items === null ? secretPaths(fields ?? [], path) : pathsWithin(items, path)
+}
+
+/** The same to every text that there is. */
+export function textPaths(config: Config): string[] {
+  const paths = new Set<string>()
+  const collect = (value: unknown, path: string): void => {
+    if (typeof value === 'string') paths.add(path)
+    else if (Array.isArray(value)) for (const item of value) collect(item, path)
+    else if (isJsonObject(value))
+      for (const [key, member] of Object.entries(value)) collect(member, `${path}/${escapePointer(key)}`)
+  }
+  collect(config, '')
+  return [...paths]
 }
 
 function treeOf(paths: readonly string[]): FormerSecrets | undefined {

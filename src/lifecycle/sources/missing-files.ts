@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
 import { abortable } from '../../base/time/abortable.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
@@ -32,10 +33,11 @@ export async function restoreMissingFiles(
     data: Pick<Release, 'version' | 'integrity'> & Partial<Release>,
   ): Promise<void> {
     const { indexVersion, repository } = wanted
+    const leaving = isDeepStrictEqual(data.integrity, wanted.integrity) ? {} : leavingSecrets(context, id)
     const fact: PluginFact = {
       type: 'PluginFilesRestored',
       plugin: id,
-      data: { indexVersion, repository, ...data, source, ...leavingSecrets(context, id) },
+      data: { indexVersion, repository, ...data, source, ...leaving },
     }
     await journal.append([fact], by)
     if (version === unknownVersion) return

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
@@ -113,3 +113,22 @@ test('what was a secret before a plugin was removed is not shown when another ve
     [{ config: shown }],
   )
 })
+
+for (const restarts of [false, true]) {
+  const when = restarts ? 'while no host runs' : 'while the host runs'
+  test(`secrets stay hidden when another version takes the place of files that were lost ${when}`, async (context) => {
+    const directory = await temporaryDirectory(context)
+    const secretKeyFile = join(directory, 'key')
+    await writeFile(secretKeyFile, randomBytes(32).toString('hex'), { mode: 0o600 })
+    let host = await startHostFor(context, { plugins: [withSecrets], settings: { secretKeyFile } })
+    await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+    await host.request('POST', `${path}/config`, { body: { config } })
+    await host.publish([door('2.0.0', [url, { key: 'rooms', type: 'list', fields: [{ key: 'name' }] }])])
+    await rm(join(host.directory, 'plugins', 'fixtures--door'), { recursive: true })
+    if (restarts) host = await host.restart()
+    const { body } = await host.request('POST', `${path}/toggle`)
+    assert.deepEqual([body.version, body.state], ['2.0.0', 'running'])
+    assert.deepEqual(body.config, shown)
+    assert.doesNotMatch(await everything(host), /canary/)
+  })
+}
