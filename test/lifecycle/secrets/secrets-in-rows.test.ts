@@ -3,7 +3,12 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { createKeyRing } from '../../../src/base/keys/key-ring.ts'
 import { normaliseFields } from '../../../src/lifecycle/manifests/fields.ts'
-import { restoreSecrets } from '../../../src/lifecycle/secrets/restore-secrets.ts'
+import {
+  restoredPlaces,
+  restoreHidden,
+  restoreSecrets,
+  withoutPlaceholders,
+} from '../../../src/lifecycle/secrets/restore-secrets.ts'
 import { createSecretVault } from '../../../src/lifecycle/secrets/secret-vault.ts'
 import { secretPaths, wholeConfig } from '../../../src/lifecycle/secrets/secret-places.ts'
 import { hideSecrets, openDefault, secretValues } from '../../../src/lifecycle/secrets/secrets.ts'
@@ -246,4 +251,25 @@ test('of a default nothing is shown where its field is a secret, and no secret o
     },
   }).map(openDefault)
   assert.deepEqual([words, rows], [null, [{ name: 'n', pin: hidden }]])
+})
+
+test('only a placeholder in whose place there is a stored secret now counts as one that was sent somewhere', () => {
+  const incoming = { words: [hidden], servers: [{ host: hidden, code: hidden }], broker: { door: hidden } }
+  const { broker: _broker, ...rest } = {
+    ...stored,
+    words: ['word-1'],
+    servers: [{ host: hidden, code: 'code-a' }],
+  }
+  const { config } = restoreSecrets(whole, incoming, rest)
+  // What is open reads so, and for the last one nothing is stored.
+  assert.deepEqual(restoredPlaces(incoming, config, '/config'), ['/config/words/0', '/config/servers/0/code'])
+})
+
+test('without a manifest every placeholder is one: it keeps what is stored, or is left out', () => {
+  const incoming = { a: hidden, constructor: hidden, rows: [hidden, { b: hidden, c: 1 }] }
+  assert.deepEqual(restoreHidden(incoming, { a: 'kept' }), { a: 'kept', rows: incoming.rows })
+  assert.deepEqual(withoutPlaceholders(undefined, incoming), {
+    config: { rows: [{ c: 1 }] },
+    places: ['/config/a', '/config/constructor', '/config/rows/0', '/config/rows/1/b'],
+  })
 })
