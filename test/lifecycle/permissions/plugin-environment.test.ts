@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { hiddenValue } from '../../../src/schema/plugin/hidden-value.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { logMessages, startHostFor, type TestHost, type TestHostOptions } from '../../helpers/test-host.ts'
 
@@ -144,4 +145,31 @@ test('a list of variables that is none is refused with its place', async (contex
     [status, body.code, body.errors[0].path],
     [422, 'manifest_invalid', '/permissions/environment/0'],
   )
+})
+
+test('a secret that a variable gives is shown in no check before an installation or update, and in no line of the log', async (context) => {
+  const lua = `
+    local plugin = Plugin:new("reader")
+    plugin:onInit(function(config)
+      plugin:log("info", "the key is " .. config.cloud)
+      plugin:mqttPublish("keys/" .. config.cloud, "x")
+    end)
+  `
+  const permissions = { environment: ['CLOUD_KEY'], mqtt: { publish: ['other/#'] } }
+  const secret = { ...config.cloud, secret: true }
+  const plain = reader({ config: {}, permissions })
+  const host = await startHostFor(context, { environment, plugins: [plain] })
+  await install(host)
+  await host.publish([{ ...reader({ config: { cloud: secret }, permissions }, '2.0.0'), lua }])
+  const update = await post(host, 'reader/update/check', {})
+  assert.deepEqual(update.body.config.effective, { cloud: hiddenValue })
+  await host.request('DELETE', '/api/plugins/reader')
+  const installation = await post(host, 'install/check', { fullId: '@fixtures/reader' })
+  assert.deepEqual(installation.body.config.effective, { cloud: hiddenValue })
+  await install(host)
+  assert.equal((await post(host, 'reader/toggle', { enabled: true })).body.state, 'running')
+  const messages = await logMessages(host, 'reader')
+  assert.match(messages.join('\n'), /the key is \*\*\*/)
+  assert.match(messages.join('\n'), /Refused: .*keys\/\*\*\*/)
+  assert.doesNotMatch(messages.join('\n'), /canary/)
 })
