@@ -63,6 +63,8 @@ function stage(ready: Promise<void> = Promise.resolve(), clock: Clock = systemCl
   const registry = createObjectRegistry()
   const exposures = createExposureRegistry()
   const events = createEventHub()
+  const hooks = createHookRegistry()
+  const announcements = createAnnouncements(silentLogger)
   const forgotten: string[] = []
   const retained: Partial<RetainedTopics> = { entries: () => [], release: () => Promise.resolve() }
   const effects = createPluginEffects({
@@ -76,13 +78,13 @@ function stage(ready: Promise<void> = Promise.resolve(), clock: Clock = systemCl
     events,
     registry,
     exposures,
-    hooks: createHookRegistry(),
+    hooks,
     hookSecret: never,
     hookBase: never,
     logs: createPluginLogs(createHostLogShare(silentLogger, systemClock)),
     stores: stores as KeyValueStores,
     retained: retained as RetainedTopics,
-    announcements: createAnnouncements(silentLogger),
+    announcements,
     onCrash: never,
     onEvicted: never,
     onMoveAway: never,
@@ -98,7 +100,7 @@ function stage(ready: Promise<void> = Promise.resolve(), clock: Clock = systemCl
   const { signal } = new AbortController()
   const load = (): Promise<void> =>
     effects.load({ id, installed, config: {}, secrets: [], limits: {} }, signal)
-  const shown = { registry, exposures, events, forgotten }
+  const shown = { registry, exposures, events, hooks, announcements, forgotten }
   return { effects, load, open, ...shown, services: () => services, unloads: () => unloads }
 }
 
@@ -108,6 +110,14 @@ async function loaded(clock?: Clock) {
   const given = services()
   assert.ok(given !== undefined)
   return { ...others, services: given }
+}
+
+const exposure: Exposure = {
+  component: 'sensor',
+  type: 'sensor',
+  name: 'Late',
+  features: ['value'],
+  writable: [],
 }
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -203,15 +213,40 @@ test('what a plugin shows while it ends, after another host has it, does not sta
   // What its worker had said before it was ended is still taken in.
   services()?.setValue('object', 'late', serializeJson(2))
   services()?.removeValue({ kind: 'removeValue', of: 'object', id: 'late' })
-  const exposure: Exposure = {
-    component: 'sensor',
-    type: 'sensor',
-    name: 'Late',
-    features: ['value'],
-    writable: [],
-  }
   services()?.setExposure({ kind: 'setExposure', id: 'late', exposure })
   fail(new Error('the load was ended'))
   await assert.rejects(loading, /the load was ended/)
   assert.deepEqual([[...registry.values(id, 'object')], exposures.list(id)], [[], []])
 })
+
+for (const staysShown of [false, true]) {
+  const told = staysShown
+    ? 'is not told as gone where another host runs it next'
+    : 'is told as gone to everybody'
+  test(`what a plugin shows when it ends ${told}, and none of it stays here`, async () => {
+    const { effects, services, announcements, registry, exposures, hooks } = await loaded()
+    for (const name of ['kept', 'taken back']) {
+      services.setValue('object', name, serializeJson(1))
+      services.setExposure({ kind: 'setExposure', id: name, exposure })
+    }
+    services.setHttpHandler({
+      kind: 'setHttpHandler',
+      handler: 1,
+      hook: { path: 'a', auth: 'token' },
+    })
+    const gone: string[] = []
+    announcements.subscribe((one) => {
+      if (one.kind === 'object' && one.value === undefined) gone.push(`object ${one.path}`)
+      if (one.kind === 'exposure' && one.exposure === undefined) gone.push(`exposure ${one.id}`)
+    })
+    const unloaded = effects.unload(id, { staysShown })
+    // As its worker does, while it ends.
+    services.removeValue({ kind: 'removeValue', of: 'object', id: 'taken back' })
+    services.removeExposure({ kind: 'removeExposure', id: 'taken back' })
+    await unloaded
+    const all = ['object taken back', 'exposure taken back', 'object kept', 'exposure kept']
+    assert.deepEqual(gone, staysShown ? [] : all)
+    const left = [[...registry.values(id, 'object')], exposures.list(id), hooks.all(id)]
+    assert.deepEqual(left, [[], [], []])
+  })
+}
