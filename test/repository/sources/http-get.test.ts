@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
@@ -64,4 +65,26 @@ test('a server may say that it sends a file as it is, or say nothing of it, besi
     assert.equal(unknownEncoding, undefined)
     assert.equal((await body.toArray()).join(''), 'whole')
   }
+})
+
+test('a connection that was kept is not used where its address may not be asked any more', async (context) => {
+  let asked = 0
+  const server = createHttpServer((_request, response) => {
+    asked += 1
+    response.end('there')
+  })
+  const port = await listen(server)
+  context.after(() => server.close())
+  const get = createHttpGet(systemNetwork)
+  const ask = async (refuse: (address: string) => Error | undefined): Promise<unknown[]> => {
+    const { signal } = new AbortController()
+    const { body } = await get(new URL(`http://localhost:${port}/`), { headers: {}, signal, refuse })
+    return body.toArray()
+  }
+  assert.equal((await ask(() => undefined)).join(''), 'there')
+  await assert.rejects(
+    ask((address) => new Error(`not ${address}`)),
+    /^Error: not 127\.0\.0\.1$/,
+  )
+  assert.equal(asked, 1)
 })
