@@ -229,6 +229,8 @@ test('the public address is one of HTTP without anything secret, and proxies are
     'home.example.com',
     'ftp://a',
     'https://me:canary@a',
+    'https://canary@a',
+    'https://:canary@a',
     'https://me:12x/canary@a',
     'https://a?b',
     'https://a#b',

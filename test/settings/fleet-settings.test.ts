@@ -69,10 +69,10 @@ const refusals: { given: Variables; says: RegExp }[] = [
   },
   { given: { ...needs, HOST_FLEET_URL: 'nats:4222' }, says: /^HOST_FLEET_URL .* cannot be used/ },
   { given: { ...needs, HOST_FLEET_URL: ' , ' }, says: /^HOST_FLEET_URL .* is empty/ },
-  {
-    given: { ...needs, HOST_FLEET_URL: 'nats://me:pearl@127.0.0.1' },
-    says: /has a login in it; put user:password into a file/,
-  },
+  ...['me:pearl', 'pearl', ':pearl'].map((login) => ({
+    given: { ...needs, HOST_FLEET_URL: `nats://${login}@127.0.0.1` },
+    says: /^(?!.*pearl).* has a login in it; put user:password into a file/,
+  })),
   { given: { ...needs, HOST_FLEET_URL: 'nats://127.0.0.1,ws://127.0.0.1' }, says: /mixes WebSocket/ },
   {
     given: { ...local, HOST_FLEET: 'a.b' },

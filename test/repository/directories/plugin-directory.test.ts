@@ -106,6 +106,22 @@ test('files edited into something too large are refused', async (context) => {
   assert.match(message, /lib\.lua is larger than 1048576 bytes/)
 })
 
+test('files that are too large together are refused before all of them are read', async (context) => {
+  const { directory, plugins } = await createStage(context)
+  // The last one is not there: nobody has come so far.
+  const names = Array.from({ length: 20 }, (_, index) => `part${index}.lua`)
+  const manifest = { ...JSON.parse(plugin['plugin.json']), files: ['init.lua', ...names] }
+  const mebibyte = ' '.repeat(1024 * 1024)
+  await writeTree(join(directory, folder), {
+    ...plugin,
+    'plugin.json': JSON.stringify(manifest),
+    ...Object.fromEntries(names.slice(0, -1).map((name) => [name, mebibyte])),
+  })
+  const { code, message } = await problemOf(plugins.read(clockPlugin))
+  assert.equal(code, 'manifest_invalid')
+  assert.match(message, /^The files of @test\/clock are larger than 10485760 bytes together/)
+})
+
 test('only documents that the manifest lists are shown, and none from outside', async (context) => {
   const { directory, plugins } = await createStage(context)
   await writeTree(directory, { 'secret.txt': 'secret' })
