@@ -1,5 +1,4 @@
 import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
-import { every } from '../../base/time/every.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import type { GracePeriod } from './grace-period.ts'
@@ -36,8 +35,8 @@ export interface StreamReaderSettings {
 
 /** Heartbeats that fail to come until the stream is followed anew: when the server of what hands it out dies, nothing says so. */
 const silentHeartbeats = 2.5
-/** Milliseconds between two looks whether there was one. */
-const lookEvery = 500
+/** Milliseconds between two tries to follow a stream that is not followed. */
+const tryEvery = 500
 
 export function createStreamReader(settings: StreamReaderSettings): StreamReader {
   const { clock, logger, gracePeriod } = settings
@@ -82,6 +81,7 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
     heard = -Infinity
     following?.close().catch(() => undefined)
     following = undefined
+    if (watching !== undefined) watch()
   }
 
   function followAnew(): void {
@@ -108,14 +108,23 @@ export function createStreamReader(settings: StreamReaderSettings): StreamReader
     return error instanceof StoreRefusedError
   }
 
+  /** Looks when it has been silent for too long, unless there is a sign of life before: a stream that is well wakes nobody for that. */
+  function watch(): void {
+    watching?.cancel()
+    if (isClosed) return
+    const left = heard + longestSilence - clock.monotonic()
+    watching = clock.schedule(left < 0 ? tryEvery : left + 1, look)
+  }
+
   function look(): void {
     if (clock.monotonic() - heard > longestSilence) followAnew()
+    watch()
   }
 
   return {
     async start() {
       await follow()
-      if (!isClosed) watching = every(clock, lookEvery, look)
+      watch()
     },
     followAnew,
     pause,

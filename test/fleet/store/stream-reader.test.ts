@@ -84,6 +84,23 @@ test('a stream is followed anew after two and a half heartbeats without a sign o
   assert.deepEqual([await followedAfter(10_000), state.closed], [3, 3])
 })
 
+test('a stream that shows that it lives is looked at no more often than it could have become silent', async () => {
+  const { reader, clock, follower } = createStage()
+  let looks = 0
+  const { schedule } = clock
+  clock.schedule = (milliseconds, callback) => {
+    looks += 1
+    return schedule(milliseconds, callback)
+  }
+  await reader.start()
+  for (let second = 0; second < 60; second += 1) {
+    clock.advance(1_000)
+    follower().alive()
+  }
+  assert.ok(looks <= 60 / 1.5, `${looks} looks in a minute`)
+  await reader.close()
+})
+
 test('a stream is not followed twice at a time, and not when nobody could do anything with it', async () => {
   const { reader, state, followedAfter, hold } = createStage()
   await reader.start()
