@@ -17,6 +17,7 @@ import {
   mayAct,
 } from './state.ts'
 import { logOtherHost, logOver, logRenewed, logWaiting } from './session-log.ts'
+import { isNews, restsUntil } from './rest.ts'
 import { leaseStep } from './step.ts'
 import type { LeaseTiming } from './timing.ts'
 
@@ -86,7 +87,7 @@ export interface LeaseKeeperSettings {
   timing?: LeaseTiming
 }
 
-/** Milliseconds between two looks at the time; the end of the session is looked for at its very moment. */
+/** Milliseconds between two ticks while something is under way; the end of the session is looked for at its very moment. */
 const tickEvery = 200
 /** Milliseconds at the end for an answer of the store. */
 const closingTimeout = 1_000
@@ -97,6 +98,8 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   const { host, clock, elapsed, logger, actions, timing } = settings
   let state = initialLeaseState({ host, ...settings.name, ...(timing === undefined ? {} : { timing }) })
   let timer: ScheduledCall | undefined
+  /** The next tick is when time brings something. */
+  let isResting = false
   let closing: Promise<void> | undefined
   /** Nothing is done any more. */
   let isDone = false
@@ -129,6 +132,7 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     }
     if (hosts !== next.hosts || leases !== next.leases) actions.changed?.()
     if (state.isLeaving && state.own === null) withdrawn()
+    if (isResting && isNews(before, event)) tickAfter(tickEvery)
   }
 
   function perform(effect: LeaseEffect, before: LeaseState): void {
@@ -220,10 +224,19 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   }
 
   function tick(): void {
+    isResting = false
     dispatch({ type: 'tick' })
+    const now = elapsed()
+    const rest = restsUntil(state, now)
+    const end = endOfSession(state) ?? Infinity
+    tickAfter(rest === undefined ? Math.min(tickEvery, end - now) : rest - now)
+    isResting = rest !== undefined
+  }
+
+  function tickAfter(pause: number): void {
+    isResting = false
+    timer?.cancel()
     if (isDone) return
-    const end = endOfSession(state)
-    const pause = end === undefined ? tickEvery : Math.min(tickEvery, end - elapsed())
     timer = clock.schedule(Math.max(1, pause), tick)
   }
 

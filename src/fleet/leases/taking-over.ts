@@ -66,7 +66,7 @@ function isLeftOver(state: LeaseState, plugin: string, own: Candidate, now: numb
 }
 
 /** Plugins that are to run and that nobody has, in the order that all hosts go by. */
-function freeLeases(state: LeaseState): (readonly [string, Placement])[] {
+export function freeLeases(state: LeaseState): (readonly [string, Placement])[] {
   return [...state.wanted]
     .filter(([plugin]) => leaseHolder(state, plugin) === undefined)
     .sort(([left], [right]) => (left < right ? -1 : 1))

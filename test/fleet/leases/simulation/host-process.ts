@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import {
   initialLeaseState,
   type LeaseEffect,
@@ -6,6 +7,7 @@ import {
   mayAct,
 } from '../../../../src/fleet/leases/state.ts'
 import type { LeaseRecord, SessionRecord } from '../../../../src/fleet/leases/records.ts'
+import { isNews, restsUntil } from '../../../../src/fleet/leases/rest.ts'
 import { leaseStep } from '../../../../src/fleet/leases/step.ts'
 import type { Broker, BrokerConnection } from './broker.ts'
 import { createJournalClient } from './journal-client.ts'
@@ -78,6 +80,8 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
     heirOf: settings.heirOf,
     timing: safeguards.timing,
   })
+  /** As the keeper has it: ticks before then are left out. */
+  let rest: number | undefined
   let isAlive = true
   let isRefused = false
   let pausedUntil = 0
@@ -118,6 +122,7 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
   })
 
   function dispatch(event: LeaseEvent): void {
+    if (isNews(state, event)) rest = undefined
     const [next, effects] = leaseStep(state, event, now())
     state = next
     for (const effect of effects) decided('beforeEffect', () => perform(effect))
@@ -296,7 +301,13 @@ export function createHostProcess(settings: ProcessSettings): HostProcess {
 
   function tick(): void {
     watchConnection()
-    dispatch({ type: 'tick' })
+    if (rest === undefined || now() >= rest) {
+      dispatch({ type: 'tick' })
+      rest = restsUntil(state, now())
+    } else {
+      const [, effects] = leaseStep(state, { type: 'tick' }, now())
+      assert.deepEqual(effects, [], 'a tick that is left out has nothing to do')
+    }
     later(tickEvery, tick)
   }
 
