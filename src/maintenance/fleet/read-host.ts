@@ -1,5 +1,4 @@
 import { join } from 'node:path'
-import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../base/time/clock.ts'
 import type { FileSystem } from '../../base/files/file-system.ts'
 import { rethrowSystemFault } from '../../base/files/system-fault.ts'
@@ -13,16 +12,15 @@ import type { Vault } from '../../journal/vault.ts'
 import { writtenSnapshot } from '../../journal/snapshot/written-snapshot.ts'
 import { createManifests } from '../../lifecycle/manifests/manifests.ts'
 import { createJournalVault } from '../../lifecycle/secrets/journal-vault.ts'
-import { readContainedFile } from '../../repository/sources/contained-file.ts'
-import { defaultRepositoryLimits } from '../../repository/limits.ts'
 import { createPluginDirectory, integrityOf } from '../../repository/directories/plugin-directory.ts'
-import { keptPlaces, pluginPlaces } from '../../repository/directories/plugin-swap.ts'
+import { pluginPlaces } from '../../repository/directories/plugin-swap.ts'
 import type { HostFile } from '../../schema/journal/host-file.ts'
 import { directoryName, identifierOf } from '../../schema/names/identifier.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import type { KeyValueEntry } from '../../schema/files/key-value-file.ts'
 import { readStores } from '../read-stores.ts'
 import { noHostError } from '../directory-owner.ts'
+import { readContents, readKept } from './kept-files.ts'
 
 /** What the data directory of a single host holds, for a fleet that it joins. Nothing of it is changed. */
 export interface SingleHost {
@@ -104,20 +102,11 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
   async function readPlugin(snapshot: PluginSnapshot): Promise<HostPlugin> {
     const { id, kept } = snapshot.context
     const identifier = identifierOf(id)
-    const places = pluginPlaces(directory, files)
-    const root = join(places.plugins, directoryName(identifier))
+    const root = join(pluginPlaces(directory, files).plugins, directoryName(identifier))
     const found = await pluginDirectory.read(identifier).catch(rethrowSystemFault)
-    const contents = found === undefined ? new Map<string, Uint8Array>() : await read(root, found.integrity)
-    const keptContents: Uint8Array[] = []
-    const folders = await keptPlaces(places, identifier)
-    for (const release of kept) {
-      for (const folder of folders) {
-        const content = await read(folder, release.integrity).catch(rethrowSystemFault)
-        if (content === undefined || !isDeepStrictEqual(integrityOf(content), release.integrity)) continue
-        keptContents.push(...content.values())
-        break
-      }
-    }
+    const contents =
+      found === undefined ? new Map<string, Uint8Array>() : await readContents(root, found.integrity)
+    const keptContents = await readKept(settings, id, kept)
     const present =
       found === undefined ? undefined : { version: found.manifest.version, integrity: integrityOf(contents) }
     return { id, snapshot, present, contents: [...contents.values(), ...keptContents] }
@@ -126,11 +115,3 @@ export async function readSingleHost(settings: DirectorySettings): Promise<Singl
 
 /** States in which something was going on. */
 const unrest: ReadonlySet<string> = new Set(['installing', 'loading', 'running', 'unloading'])
-
-async function read(root: string, integrity: Integrity): Promise<Map<string, Uint8Array>> {
-  const contents = new Map<string, Uint8Array>()
-  for (const file of Object.keys(integrity).sort()) {
-    contents.set(file, await readContainedFile(root, file, defaultRepositoryLimits.fileBytes))
-  }
-  return contents
-}

@@ -15,6 +15,7 @@ import { createSecretVault } from '../../lifecycle/secrets/secret-vault.ts'
 import { createPluginDirectory, integrityOf } from '../../repository/directories/plugin-directory.ts'
 import type { Integrity } from '../../schema/journal/journal-event.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
+import { readKept } from './kept-files.ts'
 import { type MembershipSettings, openFleetStores, withLockedDirectory } from './membership-command.ts'
 import { createEventPublisher } from './publish-events.ts'
 
@@ -58,6 +59,7 @@ export async function restoreEnd(settings: MembershipSettings): Promise<Restored
           `Hosts are at work in the fleet ${fleet} (${live.join(', ')}), which would write on top of what it has now; stop them first.`,
         )
       }
+      requireOfFleet(copy, stream.last, settings)
       const publisher = createEventPublisher(stream, vault, settings)
       for (const event of eventsOf(copy, { after: stream.last })) publisher.requireRoom(event)
       // Before the facts that name them: they may have been lost, too.
@@ -76,16 +78,17 @@ async function lastSeen({ files, directory }: MembershipSettings, vault: Vault):
   return file?.journal?.seq ?? 0
 }
 
-/** Puts the files of the plugins that are installed by the copy. Answers those of which neither side has them. */
-async function putFiles(
-  { directory, files }: MembershipSettings,
-  copy: Journal,
-  store: FleetFiles,
-): Promise<string[]> {
+/**
+ * Puts the files of the plugins that are installed by the copy, and of the versions before, for the way back to those. Answers the
+ * plugins of which neither side has the present ones.
+ */
+async function putFiles(settings: MembershipSettings, copy: Journal, store: FleetFiles): Promise<string[]> {
+  const { directory, files } = settings
   const without: string[] = []
   const plugins = createPluginDirectory({ directory, files, logger: silentLogger })
   for (const { context } of installedIn(copy.state)) {
-    const { id, integrity } = context
+    const { id, integrity, kept } = context
+    await store.put(await readKept(settings, id, kept))
     const found = await plugins.contents(identifierOf(id)).catch(rethrowSystemFault)
     if (found !== undefined && isDeepStrictEqual(integrityOf(found), integrity))
       await store.put(found.values())
@@ -102,6 +105,23 @@ async function isInStore(store: FleetFiles, id: string, integrity: Integrity): P
     if (error instanceof StoreRefusedError) return false
     throw error
   }
+}
+
+/**
+ * A host that was started in the directory without its fleet has gone on by itself behind the copy. Only such a host writes down that it
+ * was started; one that a fleet has begun with is named by the fleet's hosts after that.
+ */
+function requireOfFleet(copy: Journal, after: number, { directory, fleet }: MembershipSettings): void {
+  let started: number | undefined
+  for (const { type, seq } of eventsOf(copy, { after })) {
+    if (type === 'HostStarted') started ??= seq
+    if (type === 'HostJoined') started = undefined
+  }
+  if (started === undefined) return
+  throw new Error(
+    `A host was started in ${directory} without the fleet ${fleet} (event ${started}), and has gone on by itself there. Nothing was ` +
+      'changed; name the data directory of another host of the fleet.',
+  )
 }
 
 /** The copy and the stream have to be of one journal as far as the shorter of them goes. */

@@ -8,13 +8,13 @@ import { readKeyFile } from '../../../src/base/keys/key-file.ts'
 import { openLeaseBucket } from '../../../src/fleet/leases/lease-bucket.ts'
 import { leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
 import { leaseTiming } from '../../../src/fleet/leases/timing.ts'
-import { restoreCommand } from '../../../src/maintenance/fleet/commands.ts'
+import { leaveCommand, restoreCommand } from '../../../src/maintenance/fleet/commands.ts'
 import { restoreEnd } from '../../../src/maintenance/fleet/restore-end.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { connectTo } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
-import type { TestHost } from '../../helpers/test-host.ts'
-import { install, startFleetStage, untilPlugin } from '../../host/fleet/fleet-stage.ts'
+import { openTestHost, type TestHost } from '../../helpers/test-host.ts'
+import { type FleetStage, install, startFleetStage, untilPlugin } from '../../host/fleet/fleet-stage.ts'
 
 /** What the store of a fleet has lost of its end is brought back from the copies that its hosts have. */
 
@@ -26,7 +26,10 @@ async function idsOf(host: TestHost): Promise<string[]> {
 }
 
 /** Two hosts that are stopped, of which `a` has seen most, and a store that was put back from before what both have seen. */
-async function stageWithLostEnd(t: TestContext) {
+async function stageWithLostEnd(
+  t: TestContext,
+  andThen: (a: TestHost, stage: FleetStage) => Promise<void> = async () => undefined,
+) {
   const stage = await startFleetStage(t, standardFixtures)
   const a = await stage.start('a')
   const base = join(a.directory, '..')
@@ -44,6 +47,7 @@ async function stageWithLostEnd(t: TestContext) {
     body: { config: { name: 'moon' } },
   })
   assert.equal(status, 200)
+  await andThen(a, stage)
   const history = await idsOf(a)
   await a.host.close()
 
@@ -51,7 +55,7 @@ async function stageWithLostEnd(t: TestContext) {
   await rm(store, { recursive: true })
   await cp(backup, store, { recursive: true })
   await stage.nats.start()
-  const outcomeOf = async (dataDirectory: string) => {
+  const settingsOf = (dataDirectory: string) => {
     const login = { credentialsFile: undefined, passwordFile: undefined, caFile: undefined }
     const given = {
       servers: [stage.nats.url],
@@ -59,10 +63,11 @@ async function stageWithLostEnd(t: TestContext) {
       dataDirectory,
       secretKeyFile: join(base, 'key'),
     }
-    return restoreCommand({ ...given, ...login })
+    return { ...given, ...login }
   }
+  const outcomeOf = (dataDirectory: string) => restoreCommand(settingsOf(dataDirectory))
   const restore = async (dataDirectory: string): Promise<string> => (await outcomeOf(dataDirectory)).text
-  return { stage, a, b, base, history, outcomeOf, restore }
+  return { stage, a, b, base, history, settingsOf, outcomeOf, restore }
 }
 
 test('what a store has lost is brought back from the copies of its hosts, one after another, with the files of plugins', async (t) => {
@@ -145,4 +150,37 @@ test('nothing is brought back beside a host that runs, nor into a fleet that has
   const { lastSeq } = other.host.lifecycle
   await assert.rejects(restore(directory), /has another event \d+ than the copy in .*Nothing was changed/)
   assert.equal(other.host.lifecycle.lastSeq, lastSeq)
+})
+
+test('the way back to the version before an update comes back, too, for hosts that have never had it', async (t) => {
+  const { stage, a, restore } = await stageWithLostEnd(t, async (host, { publish }) => {
+    const next = standardFixtures.map((plugin) =>
+      plugin.id === 'hello' ? { ...plugin, manifest: { ...plugin.manifest, version: '2.0.0' } } : plugin,
+    )
+    await publish(next)
+    await host.request('POST', '/api/repositories/refresh')
+    const { status, body } = await host.request('POST', '/api/plugins/hello/update', { body: {} })
+    assert.deepEqual([status, body.version], [200, '2.0.0'], body.detail)
+  })
+  await restore(a.directory)
+  const c = await stage.start('c')
+  await untilPlugin(c, hello, 'to run on c', ({ host, state }) => host === 'c' && state === 'running')
+  const { status, body } = await c.request('POST', '/api/plugins/hello/rollback', { body: {} })
+  assert.deepEqual([status, body.version], [200, '1.0.0'], body.detail)
+})
+
+test('what a host has done by itself in a directory that was made out of the fleet is not brought into that', async (t) => {
+  const { stage, a, base, settingsOf, restore } = await stageWithLostEnd(t)
+  await restore(a.directory)
+  const apart = join(base, 'apart')
+  await leaveCommand(settingsOf(apart))
+  const alone = await openTestHost(apart, join(base, 'repository'), {
+    settings: { secretKeyFile: join(base, 'key') },
+  })
+  await alone.host.close()
+  await assert.rejects(
+    restore(apart),
+    /^Error: A host was started in .*apart without the fleet test \(event \d+\), .* Nothing was changed; /,
+  )
+  await stage.start('a')
 })
