@@ -128,3 +128,23 @@ test('plugins of a host that ends go to no host whose disk is full, while there 
   for (const plugin of ['@fixtures/demo', '@fixtures/hello'])
     await untilPlugin(c, plugin, 'on c', ({ host, state }) => host === 'c' && state === 'running')
 })
+
+test('a plugin that falls to a host which only then finds its disk full goes on to another', async (t) => {
+  let isFull = false
+  const files = failingFileSystem(
+    (operation, path) => isFull && operation === 'write' && path.endsWith(journalFileName),
+  )
+  const stage = await startFleetStage(t, standardFixtures)
+  const a = await stage.start('a')
+  await install(a, '@fixtures/hello')
+  const b = await stage.start('b', { files })
+  const c = await stage.start('c')
+  await a.request('POST', '/api/hosts/c/drain')
+  await until('b to know of all', async () => (await typesIn(b)).join() === (await typesIn(a)).join())
+  // Nothing has told b of its disk so far, and of the hosts that are left it alone may have the plugin.
+  isFull = true
+  await a.host.close()
+  await untilPlugin(c, '@fixtures/hello', 'on b', ({ host }) => host === 'b')
+  assert.equal((await c.request('DELETE', '/api/hosts/c/drain')).status, 200)
+  await untilPlugin(c, '@fixtures/hello', 'on c', ({ host, state }) => host === 'c' && state === 'running')
+})

@@ -21,7 +21,7 @@ import { createTopics } from '../../../schema/names/topics.ts'
 import type { HostParts } from '../../host-parts.ts'
 import type { ConnectedFleet } from '../store/connect-fleet.ts'
 import { followWanted } from '../placement/follow-wanted.ts'
-import { surplusOf } from '../placement/balance.ts'
+import { surplusOf, untakenOf } from '../placement/balance.ts'
 import { holderOf } from '../placement/holders.ts'
 import { moveReason } from '../placement/move-reason.ts'
 import { watchBrokerReach } from './broker-reach.ts'
@@ -203,6 +203,7 @@ export async function createFleetMember(settings: FleetMemberSettings): Promise<
     if (changed.length > 0) parts.absencesChanged(changed)
     const surplus = keeper.maySpeak() ? surplusOf(keeper.state, elapsed()) : undefined
     if (surplus !== undefined) keeper.giveBack(surplus)
+    for (const plugin of untakenOf(keeper.state, state, elapsed())) keeper.giveBack(plugin)
     if (isCoordinator) reviewInstallations(parts.journal)
   }
 

@@ -1,6 +1,7 @@
 import { coordinatorLease } from '../../../fleet/leases/records.ts'
 import type { LeaseState } from '../../../fleet/leases/state.ts'
 import { candidatesOf } from '../../../fleet/leases/views.ts'
+import type { HostState } from '../../../journal/fold/evolve.ts'
 import { hostsFor, pluginCounts } from './holders.ts'
 
 /** Plugins by which two hosts may differ. */
@@ -30,4 +31,23 @@ export function surplusOf(state: LeaseState, now: number): string | undefined {
     if (own - fewest > toleratedDifference) return plugin
   }
   return undefined
+}
+
+/**
+ * Plugins that this host took before it knew that its disk is full, and that another may have: that they are here cannot be written
+ * down, so they do not run. Pure.
+ */
+export function untakenOf(state: LeaseState, { plugins }: Pick<HostState, 'plugins'>, now: number): string[] {
+  const { host, held, wanted, isFull } = state
+  if (!isFull) return []
+  const fit = new Set(
+    candidatesOf(state, now).flatMap((one) => (one.withoutBroker || one.isFull ? [] : one.id)),
+  )
+  return [...held.keys()].filter((plugin) => {
+    const recorded = plugins.get(plugin)?.context
+    const isHere = recorded?.host === host && recorded.epoch === held.get(plugin)?.epoch
+    // Those that share a host would come back to it.
+    if (recorded === undefined || isHere || wanted.get(plugin)?.together !== undefined) return false
+    return hostsFor(state, plugin, now, host).some((other) => fit.has(other))
+  })
 }
