@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { connectTo, startStore } from '../../helpers/nats-server.ts'
+import { until } from '../../helpers/until.ts'
 import { startDeafStore } from './deaf-store.ts'
 import { startFleetStage } from './fleet-stage.ts'
 
@@ -42,6 +43,15 @@ test('what is installed while the store has no room is refused with what to do, 
   const refused = await host.request('POST', '/api/plugins/install', { body })
   assert.deepEqual([refused.status, refused.body.code], [507, 'storage_full'])
   assert.match(refused.body.detail, /has no room .*max_file_store.*Nothing was changed\.$/)
+  // The session is not renewed by then either: who reads that the store cannot be reached would look for the network's fault.
+  await until('the session to be over', async () => (await host.request('GET', '/readyz')).status === 503)
+  const later = await host.request('POST', '/api/plugins/install', { body })
+  assert.deepEqual([later.status, later.body.code], [503, 'fleet_unreachable'])
+  assert.match(
+    later.body.detail,
+    /\(it cannot be reached, or takes nothing\), so nothing can be changed; the log says why/,
+  )
   await manager.streams.delete('FILLER')
+  await until('another session', async () => (await host.request('GET', '/readyz')).status === 200)
   assert.equal((await host.request('POST', '/api/plugins/install', { body })).status, 201)
 })

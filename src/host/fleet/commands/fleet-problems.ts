@@ -4,11 +4,12 @@ import type { Whereabouts } from '../../../lifecycle/ownership.ts'
 /** Milliseconds that a plugin which just moves is waited for, before that is refused. */
 export const moveWait = 2_000
 
-/** What is refused while this host is known not to reach the store. */
+/** What is refused while the store is known to take nothing of this host: it may be full as well as away. */
 export function storeAway(): Problem {
   return new Problem(
     'fleet_unreachable',
-    "The fleet's store cannot be reached from this host, so nothing can be changed; ask another host, or try again.",
+    "The fleet's store has taken no sign of life of this host (it cannot be reached, or takes nothing), so nothing can be changed; the log " +
+      'says why. Ask another host, or try again.',
   )
 }
 
