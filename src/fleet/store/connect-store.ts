@@ -138,8 +138,10 @@ function explained(error: unknown, where: string): Error {
       { cause: error },
     )
   }
+  // What stands before a server that is away, such as the port of a container, takes a connection all the same.
+  const what = message.includes('undefined error') ? 'the connection was taken and closed' : message
   return new StoreUnreachableError(
-    `The fleet's store at ${where} cannot be reached (${message}); start it, or correct its address.`,
+    `The fleet's store at ${where} cannot be reached (${what}); start it, or correct its address.`,
     { cause: error },
   )
 }

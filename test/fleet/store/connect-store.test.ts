@@ -1,10 +1,12 @@
 import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connectStore, type StoreAddress } from '../../../src/fleet/store/connect-store.ts'
 import { areLoopback, openStoreFault } from '../../../src/fleet/store/store-login.ts'
+import { listen } from '../../helpers/listen.ts'
 import { connectTo, startStore } from '../../helpers/nats-server.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
@@ -78,6 +80,16 @@ test('an address that asks for TLS is refused where the store has none', async (
   await assert.rejects(
     use(context, { servers: [server.url.replace('nats:', 'tls:')] }),
     refused(/ does not speak TLS; turn it on there, or begin its address with nats:\/\/\.$/),
+  )
+})
+
+test('an address at which a connection is taken and closed, as at a container without its server, is told as that', async (context) => {
+  const server = createServer((socket) => socket.destroy())
+  context.after(() => server.close())
+  const servers = [`nats://127.0.0.1:${await listen(server)}`]
+  await assert.rejects(
+    use(context, { servers }),
+    /cannot be reached \(the connection was taken and closed\); start it/,
   )
 })
 
