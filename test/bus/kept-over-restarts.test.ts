@@ -432,6 +432,43 @@ test('What is on a disk that is away, or not read for want of memory, is not dam
   assert.deepEqual(await retainedAt(second), ['first x', 'host/status online'])
 })
 
+test('What waits for a client while the disk is away takes the place of nothing that waits on it', async (context) => {
+  const kept = await createKeptBus(context)
+  const clock = createManualClock()
+  /** Has a message wait for a client of this name. */
+  async function leaveOne(bus: Bus & { url: string }, clientId: string): Promise<void> {
+    const client = await connect(context, bus.url, { clientId, clean: false })
+    await client.subscribeAsync(clientId, { qos: 1 })
+    await client.endAsync()
+    const publisher = await connect(context, bus.url)
+    await until('one client', () => Promise.resolve(bus.clients === 1))
+    await publisher.publishAsync(clientId, `for ${clientId}`, { qos: 1 })
+    await publisher.endAsync()
+  }
+  const first = await kept.start({ clock })
+  await leaveOne(first, 'early')
+  await first.close()
+  await rename(kept.folder, `${kept.folder}-away`)
+  // Nobody can make a folder there.
+  await writeFile(kept.folder, '')
+
+  clock.advance(1)
+  const second = await kept.start({ clock })
+  assert.ok(second.memoryOnly !== undefined)
+  await leaveOne(second, 'late')
+  await rm(kept.folder)
+  await rename(`${kept.folder}-away`, kept.folder)
+  clock.advance(diskRetryDelay(0))
+  await until('the folder to be read', () => Promise.resolve(second.memoryOnly === undefined))
+  const publisher = await connect(context, second.url)
+  for (const clientId of ['early', 'late']) {
+    await publisher.publishAsync(clientId, 'behind it', { qos: 1 })
+    const { received } = connectListening(context, second.url, { clientId, clean: false })
+    const [message] = await received.take(1)
+    assert.equal(message?.text, `for ${clientId}`)
+  }
+})
+
 test('A file system that maps no files into memory is told with what to do, and nothing is lost by it', async (context) => {
   const kept = await createKeptBus(context)
   const first = await kept.start()
