@@ -18,6 +18,7 @@ import { bytesAtOnce } from '../../src/journal/segments/segment-lines.ts'
 import { readSnapshot, snapshotOf } from '../../src/journal/snapshot/snapshot.ts'
 import type { Fact } from '../../src/schema/journal/journal-event.ts'
 import { anyFact, configured, id, installation, other } from '../helpers/any-fact.ts'
+import { createDiskAccount } from '../helpers/disk-account.ts'
 import { failingFileSystem } from '../helpers/failing-file-system.ts'
 import { assertKept, createTestSnapshots, openTestJournal, plainState } from '../helpers/journal-stage.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -169,6 +170,27 @@ test('bytes that a failed write left are cut off before the next append, even wh
   context.after(() => again.close())
   assert.deepEqual(again.state.plugins.get(id)?.context.config, { b: 2 })
   assert.equal(again.state.seq, installation(id).length + 1)
+})
+
+test('what a refused write has left is gone for good before anybody hears that it was refused', async (context) => {
+  const directory = await temporaryDirectory(context)
+  let full = false
+  const { files, unsynced } = createDiskAccount(
+    failingFileSystem((operation) => full && operation === 'write'),
+  )
+  const journal = await openTestJournal(directory, { files })
+  context.after(() => journal.close())
+  await journal.append(installation(id), 'http')
+  full = true
+  const refused = journal.append(installation(other), 'http')
+  // The next start would believe what a power cut brings back.
+  await assert.rejects(
+    refused.catch((error: unknown) => {
+      assert.deepEqual(unsynced(), [])
+      throw error
+    }),
+    { code: 'storage_full' },
+  )
 })
 
 test('an incomplete last line is cut off with a warning', async (context) => {
