@@ -103,6 +103,20 @@ test('an answer is forgotten after a day, and the least recently used after a th
   assert.equal(keys.length, before + 1, 'what is not in use goes')
 })
 
+test('a request that is still at work after a day, and after a thousand others, is not done once more', async () => {
+  const clock = createManualClock()
+  const runOnce = createIdempotency<number>(clock)
+  const { keys, act } = counter()
+  let finish = (_answer: number): void => undefined
+  const first = runOnce(request('slow'), () => new Promise((resolve) => (finish = resolve)))
+  for (let index = 0; index < 1_001; index += 1) await runOnce(request(`other-${index}`), act)
+  clock.advance(24 * 60 * 60 * 1_000)
+  const before = keys.length
+  const again = runOnce(request('slow'), act)
+  finish(-1)
+  assert.deepEqual([await first, await again, keys.length], [-1, -1, before])
+})
+
 test('of large requests fewer are remembered, those in use the longest', async () => {
   const runOnce = createIdempotency<number>(createManualClock())
   const { keys, act } = counter()
