@@ -50,6 +50,18 @@ for (const way of ways) {
     assert.equal(bus.clients, 3)
   })
 
+  test(`over ${way}: who has gone without a word is not the one that makes room`, async (context) => {
+    const { bus, urls } = await startBothWays(context, { limits: { connections: 2 } })
+    const gone = await openRaw(context, urls[way])
+    gone.socket.end()
+    await gone.ended
+    const silent = await openRaw(context, urls[way])
+    await connect(context, urls.TCP)
+    await connect(context, urls[way])
+    await silent.ended
+    assert.equal(bus.clients, 2)
+  })
+
   test(`over ${way}: nobody makes room for an address that is cut off`, async (context) => {
     const guesses = createGuessLimit({ clock: createManualClock(), warn: () => undefined })
     const { urls } = await startBothWays(context, { guesses, limits: { connections: 2 } })
