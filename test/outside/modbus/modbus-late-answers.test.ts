@@ -138,6 +138,29 @@ for (const [title, timeout] of [
     assert.ok(device.clock.monotonic() - begun < lateAnswerTime)
   })
 
+test('Modbus RTU: after an answer that was late the one to the second attempt is waited for as long', async (t) => {
+  const answers: Buffer[] = []
+  let line: Socket | undefined
+  const device = await serve(t, (answer, socket) => {
+    line = socket
+    if (device.asked.length > 2 && answers.length === 0) socket.write(answer)
+    else answers.push(answer)
+  })
+  const first = device.ask(100)
+  await device.until(1)
+  device.clock.advance(modbusTimeout)
+  await device.until(2)
+  device.clock.advance(lateAnswerTime - 100)
+  line?.write(answers.shift() ?? '')
+  assert.deepEqual(await first, { ok: true, values: [100] })
+  const second = device.ask(101)
+  // Counted from the first attempt alone the time would be over.
+  device.clock.advance(lateAnswerTime / 2)
+  for (let turns = 0; turns < 10; turns += 1) await turn()
+  line?.write(answers.shift() ?? '')
+  assert.deepEqual(await device.answered(second), { ok: true, values: [101] })
+})
+
 test('Modbus RTU: what no late answer can be taken for is asked at once, the rest after a second', async (t) => {
   const device = await serve(t, (answer, socket) => {
     if (device.asked.length > 1) socket.write(answer)
