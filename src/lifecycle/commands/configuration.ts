@@ -11,9 +11,8 @@ import type { CommandContext, Lifecycle } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reload } from '../loading/reload.ts'
 import { restoreConfig } from '../installing/restore-config.ts'
-import { secretPlaces } from '../secrets/former-secrets.ts'
+import { possibleSecretPlaces } from '../secrets/former-secrets.ts'
 import { restoredPlaces } from '../secrets/restore-secrets.ts'
-import { wholeConfig } from '../secrets/secret-places.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
 
 /** Checking and changing what a plugin is configured with. */
@@ -53,7 +52,7 @@ export function createConfiguration(
       return {
         valid: wrong.length === 0,
         errors: wrong,
-        effective: hideSecrets(secretPlaces(context, id) ?? wholeConfig([]), effective),
+        effective: hideSecrets(possibleSecretPlaces(context, id), effective),
       }
     },
     async configure(id, config, by) {

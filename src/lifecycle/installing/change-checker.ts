@@ -17,7 +17,7 @@ import { storedByOther } from '../sources/last-installation.ts'
 import { findLeftoverFiles } from '../sources/leftover-files.ts'
 import type { InstallRequest } from '../lifecycle.ts'
 import { environmentUse } from '../permissions/plugin-environment.ts'
-import { secretPlaces } from '../secrets/former-secrets.ts'
+import { possibleSecretPlaces } from '../secrets/former-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
 import { hideSecrets } from '../secrets/secrets.ts'
 import type { ShownManifests } from './shown-manifests.ts'
@@ -51,7 +51,7 @@ export function createChangeChecker(context: LifecycleContext, shown: ShownManif
     const present = snapshotOfPlugin(context, id).context
     const before = installed ? manifests.get(id) : undefined
     const [oldFields, fields] = [installed ? manifests.fields(id) : [], normaliseFields(manifest)]
-    const oldSecrets = secretPlaces(context, id) ?? wholeConfig([])
+    const oldSecrets = possibleSecretPlaces(context, id)
     const oldIntegrity = installed ? present.integrity : {}
     const unchanged =
       installed && manifest.version === present.version && isDeepStrictEqual(integrity, oldIntegrity)

@@ -138,14 +138,11 @@ export function versionViews(
   }))
 }
 
-/** Without a manifest nobody knows which fields are marked as secrets, so every text is hidden. */
+/** Without a manifest nobody knows which fields are marked as secrets, so every text and number is hidden. */
 function shownConfig(config: Config, secrets: Place | undefined): Config {
   if (secrets !== undefined) return hideSecrets(secrets, withRows(secrets.fields ?? [], config))
   return Object.fromEntries(
-    Object.entries(config).map(([key, value]) => [
-      key,
-      typeof value === 'number' || typeof value === 'boolean' ? value : hiddenValue,
-    ]),
+    Object.entries(config).map(([key, value]) => [key, typeof value === 'boolean' ? value : hiddenValue]),
   )
 }
 

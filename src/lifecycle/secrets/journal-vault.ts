@@ -5,7 +5,7 @@ import { createSecretVault } from './secret-vault.ts'
 
 /**
  * The vault of a journal, which is needed to open it. What versions of plugins before have declared secrets is known
- * when that is done: `follow` says so. Until then no manifest is known either, and every text may be a secret.
+ * when that is done: `follow` says so. Until then no manifest is known either, and every text and number may be a secret.
  */
 export function createJournalVault(
   ring: KeyRing,

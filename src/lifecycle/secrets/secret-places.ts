@@ -39,11 +39,11 @@ function pathsWithin({ secret, fields, items }: Field, path: string): string[] {
   return items === null ? secretPaths(fields ?? [], path) : pathsWithin(items, path)
 }
 
-/** The same to every text that there is. */
-export function textPaths(config: Config): string[] {
+/** The same to every text and number that there is: where nobody knows what was declared, each may be a secret. */
+export function possibleSecretPaths(config: Config): string[] {
   const paths = new Set<string>()
   const collect = (value: unknown, path: string): void => {
-    if (typeof value === 'string') paths.add(path)
+    if (typeof value === 'string' || typeof value === 'number') paths.add(path)
     else if (Array.isArray(value)) for (const item of value) collect(item, path)
     else if (isJsonObject(value))
       for (const [key, member] of Object.entries(value)) collect(member, `${path}/${escapePointer(key)}`)

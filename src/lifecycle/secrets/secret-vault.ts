@@ -4,7 +4,7 @@ import { messageOf } from '../../base/problem.ts'
 import type { Vault } from '../../journal/vault.ts'
 import { jsonDepthLimit } from '../../schema/parsing/json-text.ts'
 import { escapePointer } from '../../schema/parsing/json-pointer.ts'
-import { namesSecret, type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
+import { type Place, placeOfItem, placeOfMember, wholeConfig } from './secret-places.ts'
 import { isEmpty, withoutCredentials } from './secrets.ts'
 
 /** Encrypted values that are remembered, so that a file does not change where its content does not. */
@@ -13,7 +13,7 @@ const rememberedLimit = 10_000
 /**
  * Encrypts the secret values of configurations, each for its plugin and key, and addresses that hold a
  * password. A plain text that looks encrypted gets one more `$` in front, with and without a key.
- * `placeOf`: a plugin's configuration as a whole; undefined when its manifest is not known: every text may be a secret then.
+ * `placeOf`: a plugin's configuration as a whole; undefined when its manifest is not known: every text and number may be a secret then.
  */
 export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Place | undefined): Vault {
   const [current] = ring.ids
@@ -79,7 +79,7 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
         const whole = placeOf(plugin)
         return mapMembers(config, (value, key) => {
           const place = placeOfMember(whole ?? wholeConfig([]), key, value)
-          const secret = whole === undefined ? mayBeSecret(key, value) : place.secret
+          const secret = whole === undefined ? typeof value !== 'boolean' : place.secret
           return sealValue(plugin, pointer('', key), value, { ...place, secret }, 1)
         })
       },
@@ -99,10 +99,6 @@ export function createSecretVault(ring: KeyRing, placeOf: (plugin: string) => Pl
         openText(`repository ${repository}`, address, `the address of the repository ${repository}`),
     },
   }
-}
-
-function mayBeSecret(key: string, value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'object' || namesSecret(key, value)
 }
 
 /** Items of lists have no name, and a person may reorder them: they share one place. */

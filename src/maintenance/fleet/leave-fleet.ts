@@ -109,7 +109,7 @@ async function removeUnfinished(building: string, files: FileSystem): Promise<vo
 
 async function build(settings: MembershipSettings): Promise<LeaveResult> {
   const { directory, connection, fleet, files, clock, ring } = settings
-  // Which of the fields are secret is not known yet: then every text may be.
+  // Which of the fields are secret is not known yet: then every text and number may be.
   const vault = createSecretVault(ring, () => undefined)
   const journal = await openFleetJournal({
     ...{ connection, fleet, directory, files, clock, vault, logger: silentLogger, mustExist: true },

@@ -70,7 +70,7 @@ const keepsRevision = { keepsRevision: Type.Optional(Type.Literal(true)) }
 const failure = Type.Object({ error: PluginError })
 /** The version that was in its place; absent in facts that were written down before this was told. */
 const leavesVersion = { from: Type.Optional(nullable(Type.String())) }
-/** Pointers to the settings that the version which goes with it declared secrets, or to all texts where its files are lost; absent where that is known already. */
+/** Pointers to the settings that the version which goes with it declared secrets, or to all texts and numbers where its files are lost; absent where that is known already. */
 const leavesSecrets = { formerSecrets: Type.Optional(Type.Array(Type.String())) }
 
 export const pluginFacts = {

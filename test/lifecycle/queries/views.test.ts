@@ -46,16 +46,18 @@ test('an added repository is shown in the history without its password and its q
   assert.deepEqual(shown.data, { name: 'r', url: 'https://example.org/' })
 })
 
-test('without a manifest every text of a configuration is hidden, and the request key always', () => {
+test('without a manifest every text and number of a configuration is hidden, and the request key always', () => {
   const event: JournalEvent = {
     ...envelope,
     type: 'PluginConfigured',
     plugin: '@a/b',
     requestKey: 'canary',
-    data: { config: { name: 'canary', port: 1, nested: { deep: 'canary' } } },
+    data: { config: { name: 'canary', port: 1, nested: { deep: 'canary' }, on: true } },
   }
   const shown = eventView(event, known)
-  assert.deepEqual(shown.data, { config: { name: '********', port: 1, nested: '********' } })
+  assert.deepEqual(shown.data, {
+    config: { name: '********', port: '********', nested: '********', on: true },
+  })
   assert.ok(!JSON.stringify(shown).includes('canary'))
 })
 

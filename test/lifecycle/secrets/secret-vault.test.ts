@@ -70,16 +70,15 @@ test('what the manifest or its name calls secret is encrypted, the rest stays re
   )
 })
 
-test('when no manifest is known, every text may be a secret', () => {
+test('when no manifest is known, every text and number may be a secret', () => {
   const stored = createSecretVault(ring, () => undefined).seal.config('@a/b', {
     url: 'x',
     more: { a: 1 },
     n: 1,
     on: true,
   })
-  assert.match(String(stored.url), sealed)
-  assert.match(String(stored.more), sealed)
-  assert.deepEqual([stored.n, stored.on], [1, true])
+  for (const value of [stored.url, stored.more, stored.n]) assert.match(String(value), sealed)
+  assert.equal(stored.on, true)
 })
 
 test('a value opens only for its plugin and its key', () => {
