@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from 'node:util'
 import { Problem } from '../../base/problem.ts'
 import { abortable } from '../../base/time/abortable.ts'
 import type { StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
+import { manifestFile } from '../../schema/manifest/manifest.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { originRepository } from './install-source.ts'
@@ -33,7 +33,8 @@ export async function restoreMissingFiles(
     data: Pick<Release, 'version' | 'integrity'> & Partial<Release>,
   ): Promise<void> {
     const { indexVersion, repository } = wanted
-    const leaving = isDeepStrictEqual(data.integrity, wanted.integrity) ? {} : leavingSecrets(context, id)
+    const declaresTheSame = data.integrity[manifestFile] === wanted.integrity[manifestFile]
+    const leaving = declaresTheSame ? {} : leavingSecrets(context, id)
     const fact: PluginFact = {
       type: 'PluginFilesRestored',
       plugin: id,

@@ -145,3 +145,14 @@ for (const restarts of [false, true]) {
     assert.doesNotMatch(await everything(host), anySecret)
   })
 }
+
+test('nothing more is hidden when the files that take the place of lost ones declare the same', async (context) => {
+  let host = await startHostFor(context, { plugins: [without] })
+  await host.request('POST', '/api/plugins/install', { body: { fullId: '@fixtures/door' } })
+  await host.request('POST', `${path}/config`, { body: { config: { room: 'hall' } } })
+  await host.publish([{ ...without, lua: `${without.lua}\n` }])
+  await rm(join(host.directory, 'plugins', 'fixtures--door'), { recursive: true })
+  host = await host.restart()
+  const { body } = await host.request('POST', `${path}/toggle`)
+  assert.deepEqual([body.state, body.config], ['running', { room: 'hall' }])
+})
