@@ -3,7 +3,7 @@ import type { Clock } from '../base/time/clock.ts'
 import { runCooperatively, type Steps } from '../base/time/cooperative-steps.ts'
 import type { FileSystem } from '../base/files/file-system.ts'
 import type { Logger } from '../base/log/log.ts'
-import { messageOf, Problem } from '../base/problem.ts'
+import { messageOf, shuttingDown } from '../base/problem.ts'
 import type { PluginIdentifier } from '../schema/names/identifier.ts'
 import type { Manifest } from '../schema/manifest/manifest.ts'
 import { areListedPermissions, type RepositoryEntry } from '../schema/manifest/repository-index.ts'
@@ -217,7 +217,7 @@ export function createRepositoryCatalog(options: RepositoryCatalogOptions): Repo
     },
 
     async close() {
-      closing.abort(new Problem('shutting_down', 'The host is shutting down; try again once it is back.'))
+      closing.abort(shuttingDown())
     },
   }
 }
