@@ -1,8 +1,10 @@
-// Loaded into the process of each test file: one that has not ended shortly before the runner ends it says what it waits
+// Loaded into the process of each test file: one that has not ended shortly before its time is over says what it waits
 // for. Where nothing is said, its event loop stood still, too.
 import { isMainThread } from 'node:worker_threads'
 
 const shortlyBefore = 570_000
+/** As `--test-timeout`. Newer versions of Node hold that against each test alone: their runner waits for ever for a file. */
+const end = 600_000
 
 function report() {
   const { libuv, workers } = process.report.getReport()
@@ -15,4 +17,7 @@ function report() {
   console.error(lines.join('\n  '))
 }
 
-if (process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) setTimeout(report, shortlyBefore).unref()
+if (process.env.NODE_TEST_CONTEXT !== undefined && isMainThread) {
+  setTimeout(report, shortlyBefore).unref()
+  setTimeout(() => process.exit(1), end).unref()
+}
