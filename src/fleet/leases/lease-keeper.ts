@@ -98,8 +98,8 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   const { host, clock, elapsed, logger, actions, timing } = settings
   let state = initialLeaseState({ host, ...settings.name, ...(timing === undefined ? {} : { timing }) })
   let timer: ScheduledCall | undefined
-  /** The next tick is when time brings something. */
-  let isResting = false
+  /** When time brings something, which the next tick is for. Undefined: something is under way. */
+  let rest: number | undefined
   let closing: Promise<void> | undefined
   /** Nothing is done any more. */
   let isDone = false
@@ -132,7 +132,9 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
     }
     if (hosts !== next.hosts || leases !== next.leases) actions.changed?.()
     if (state.isLeaving && state.own === null) withdrawn()
-    if (isResting && isNews(before, event)) tickAfter(tickEvery)
+    // Timers stand still while the machine sleeps.
+    if (rest !== undefined && (now >= rest || isNews(before, event)))
+      tickAfter(Math.min(tickEvery, rest - now))
   }
 
   function perform(effect: LeaseEffect, before: LeaseState): void {
@@ -224,17 +226,15 @@ export function createLeaseKeeper(settings: LeaseKeeperSettings): LeaseKeeper {
   }
 
   function tick(): void {
-    isResting = false
     dispatch({ type: 'tick' })
     const now = elapsed()
-    const rest = restsUntil(state, now)
+    const next = restsUntil(state, now)
     const end = endOfSession(state) ?? Infinity
-    tickAfter(rest === undefined ? Math.min(tickEvery, end - now) : rest - now)
-    isResting = rest !== undefined
+    tickAfter(next === undefined ? Math.min(tickEvery, end - now) : next - now, next)
   }
 
-  function tickAfter(pause: number): void {
-    isResting = false
+  function tickAfter(pause: number, until?: number): void {
+    rest = until
     timer?.cancel()
     if (isDone) return
     timer = clock.schedule(Math.max(1, pause), tick)

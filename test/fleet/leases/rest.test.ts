@@ -116,3 +116,22 @@ test('a host that has nothing to do but to renew its session looks once after ea
   await pass(betweenTicks)
   assert.equal(started.size, 0)
 })
+
+test('a host whose machine slept while it had nothing to do renews its session with whatever it hears next', async (context) => {
+  const clock = createManualClock()
+  let slept = 0
+  const { keeper } = createKeptHost(context, stage.url(), stage.newFleet(), 'h1', {
+    ...{ clock, elapsed: () => clock.monotonic() + slept, wanted: plugins() },
+  })
+  context.after(() => keeper.close())
+  await keeper.open()
+  const isHeard = async (): Promise<boolean> => keeper.state.own?.sent.size === 0
+  await until('its session', isHeard)
+  clock.advance(betweenTicks)
+  // Timers have stood still meanwhile.
+  slept += 2_500
+  keeper.seeDisk(false)
+  clock.advance(1)
+  assert.equal(keeper.state.own?.n, 1)
+  await until('an answer', isHeard)
+})
