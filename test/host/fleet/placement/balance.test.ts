@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { initialLeaseState, type LeaseState } from '../../../../src/fleet/leases/state.ts'
-import { surplusOf } from '../../../../src/host/fleet/placement/balance.ts'
+import { surplusOf, untakenOf } from '../../../../src/host/fleet/placement/balance.ts'
+import type { HostState } from '../../../../src/journal/fold/evolve.ts'
 
 const seen = <T>(record: T) => ({ record, revision: 1, at: 0 })
 
@@ -44,3 +45,31 @@ test('a host beside one with a full disk gives none away', () => {
   const hosts = new Map(state.hosts).set('b', seen({ session: '0-b-0', n: 1, isFull: true as const }))
   assert.equal(surplusOf({ ...state, hosts }, 1), undefined)
 })
+
+/** What its disk has taken of two plugins that the host `a` has. */
+const recorded = new Map([
+  ['@acme/a0', { context: { host: 'a', epoch: 1 } }],
+  ['@acme/a1', { context: { host: 'b', epoch: 0 } }],
+]) as unknown as HostState['plugins']
+
+for (const { title, given, changes = {}, other = {} } of [
+  { title: 'gives away what it could not write down, and nothing that runs', given: ['@acme/a1'] },
+  { title: 'that has room again gives none away', changes: { isFull: false }, given: [] },
+  { title: 'gives none to another with a full disk', other: { isFull: true as const }, given: [] },
+  { title: 'gives none to another without a broker', changes: { withoutBroker: new Set(['b']) }, given: [] },
+  {
+    title: 'gives none away that may run nowhere else',
+    changes: { wanted: new Map([['@acme/a1', { host: 'a' }]]) },
+    given: [],
+  },
+  {
+    title: 'gives none away that would come back to what it shares a host with',
+    changes: { wanted: new Map([['@acme/a1', { together: '@acme/a0' }]]) },
+    given: [],
+  },
+])
+  test(`a host with a full disk ${title}`, () => {
+    const full = { ...fleet({ a: 2, b: 0 }, []), isFull: true, ...changes }
+    const hosts = new Map(full.hosts).set('b', seen({ session: '0-b-0', n: 1, ...other }))
+    assert.deepEqual(untakenOf({ ...full, hosts }, { plugins: recorded }, 1), given)
+  })
