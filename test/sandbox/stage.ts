@@ -46,6 +46,9 @@ export function createRecorder(): Recorder {
   const lines: string[] = []
   const listening = new Set<string>()
   const foreignObjects = new Map<string, Json>()
+  let isolate: Isolate | undefined
+  /** What comes before whoever loads the plugin has it in hand. */
+  const early: ((isolate: Isolate) => void)[] = []
   const watchers = new Set<() => void>()
   const record = (...call: Call): void => {
     calls.push(call)
@@ -54,7 +57,13 @@ export function createRecorder(): Recorder {
   const recorder: Recorder = {
     calls,
     foreignObjects,
-    isolate: undefined,
+    get isolate() {
+      return isolate
+    },
+    set isolate(loaded) {
+      isolate = loaded
+      if (loaded !== undefined) for (const deliver of early.splice(0)) deliver(loaded)
+    },
     outside: ({ service }) => Promise.resolve(failedAnswer(service, 'there is no network here')),
     connect: (target, listener) => refusedConnection(target.kind, listener),
     logs: () => lines,
@@ -91,7 +100,10 @@ export function createRecorder(): Recorder {
       },
       emit(name, data, options, caller) {
         record('emit', name, data.value() ?? undefined, options, ...(caller === undefined ? [] : [caller]))
-        if (listening.has(name)) recorder.isolate?.deliverEvent(name, data.bytes)
+        if (!listening.has(name)) return
+        const bytes = Uint8Array.from(data.bytes)
+        if (isolate === undefined) early.push((loaded) => loaded.deliverEvent(name, bytes))
+        else isolate.deliverEvent(name, bytes)
       },
       publish: (topic, payload, options) => record('publish', topic, decoder.decode(payload), options),
       subscribeEvent({ name }) {
