@@ -8,7 +8,7 @@ import { readKeyFile } from '../../../src/base/keys/key-file.ts'
 import { openLeaseBucket } from '../../../src/fleet/leases/lease-bucket.ts'
 import { leaseBuckets } from '../../../src/fleet/leases/lease-store.ts'
 import { leaseTiming } from '../../../src/fleet/leases/timing.ts'
-import { leaveCommand, restoreCommand } from '../../../src/maintenance/fleet/commands.ts'
+import { joinCommand, leaveCommand, restoreCommand } from '../../../src/maintenance/fleet/commands.ts'
 import { restoreEnd } from '../../../src/maintenance/fleet/restore-end.ts'
 import { standardFixtures } from '../../helpers/fixture-repository.ts'
 import { connectTo } from '../../helpers/nats-server.ts'
@@ -51,10 +51,13 @@ async function stageWithLostEnd(
   const history = await idsOf(a)
   await a.host.close()
 
-  await stage.nats.stop('SIGTERM')
-  await rm(store, { recursive: true })
-  await cp(backup, store, { recursive: true })
-  await stage.nats.start()
+  const putBack = async (): Promise<void> => {
+    await stage.nats.stop('SIGTERM')
+    await rm(store, { recursive: true })
+    await cp(backup, store, { recursive: true })
+    await stage.nats.start()
+  }
+  await putBack()
   const settingsOf = (dataDirectory: string) => {
     const login = { credentialsFile: undefined, passwordFile: undefined, caFile: undefined }
     const given = {
@@ -67,7 +70,7 @@ async function stageWithLostEnd(
   }
   const outcomeOf = (dataDirectory: string) => restoreCommand(settingsOf(dataDirectory))
   const restore = async (dataDirectory: string): Promise<string> => (await outcomeOf(dataDirectory)).text
-  return { stage, a, b, base, history, settingsOf, outcomeOf, restore }
+  return { stage, a, b, base, history, putBack, settingsOf, outcomeOf, restore }
 }
 
 test('what a store has lost is brought back from the copies of its hosts, one after another, with the files of plugins', async (t) => {
@@ -169,9 +172,8 @@ test('the way back to the version before an update comes back, too, for hosts th
   assert.deepEqual([status, body.version], [200, '1.0.0'], body.detail)
 })
 
-test('what a host has done by itself in a directory that was made out of the fleet is not brought into that', async (t) => {
-  const { stage, a, base, settingsOf, restore } = await stageWithLostEnd(t)
-  await restore(a.directory)
+test('what a host has done by itself in a directory that was made out of the fleet is brought into that only once the fleet has gone on with it', async (t) => {
+  const { stage, base, putBack, settingsOf, restore } = await stageWithLostEnd(t)
   const apart = join(base, 'apart')
   await leaveCommand(settingsOf(apart))
   const alone = await openTestHost(apart, join(base, 'repository'), {
@@ -182,5 +184,15 @@ test('what a host has done by itself in a directory that was made out of the fle
     restore(apart),
     /^Error: A host was started in .*apart without the fleet test \(event \d+\), .* Nothing was changed; /,
   )
-  await stage.start('a')
+  assert.match((await joinCommand(settingsOf(apart))).text, /begins with the journal of .*apart/)
+  const c = await stage.start('c')
+  const history = await idsOf(c)
+  await c.host.close()
+  await putBack()
+  assert.match(await restore(c.directory), /has the events \d+ to \d+ again/)
+  const found = await idsOf(await stage.start('c'))
+  assert.deepEqual(
+    history.filter((id) => !found.includes(id)),
+    [],
+  )
 })
