@@ -45,6 +45,12 @@ const signals = ['SIGINT', 'SIGTERM'] as const
 /** As shells count: 128 and the number of the signal. */
 const codesOfSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
+/**
+ * Milliseconds without a fact after which a stop counts as stuck. A plugin has 5 s for its end, and whoever hangs then is ended:
+ * what takes longer is a disk, or a fault of ours.
+ */
+const stuckAfter = 60_000
+
 function fail(message: string, code: number): never {
   process.stderr.write(`lupine: ${message}\n`)
   process.exit(code)
@@ -66,9 +72,19 @@ async function start(settings: Settings): Promise<void> {
       process.exit(exitCode.failed)
     }
   }
+  const killWhenStuck = (host: Host | undefined): void => {
+    const stuck = setTimeout(() => {
+      logger.error('The host does not stop, and is killed: what was acknowledged is on disk')
+      logger.flush()
+      // An exit would wait for threads, which may be what is stuck.
+      process.kill(process.pid, 'SIGKILL')
+    }, stuckAfter)
+    host?.lifecycle.subscribe(({ kind }) => kind === 'lifecycle' && stuck.refresh())
+  }
   const stop = (signal: NodeJS.Signals): void => {
     life.stopping = true
     logger.info('stopping', { signal })
+    killWhenStuck(life.host)
     // During the start, whatever is being loaded is ended.
     interrupt.abort()
     if (life.host !== undefined) void end(life.host)
@@ -100,6 +116,7 @@ async function start(settings: Settings): Promise<void> {
   const { host } = life
   void host.failed.then(async (error) => {
     logger.error('The host ends: it cannot work in its fleet any more', { error: error.message })
+    killWhenStuck(host)
     await host.close().catch(() => undefined)
     fail(error.message, exitCode.failed)
   })
