@@ -42,9 +42,9 @@ function testFiles(path) {
     .sort()
 }
 
-/** What a file may not share with another: hooks around each test, settings of the process, a measure of it. */
+/** What a file may not share with another: hooks around each test, settings of the process and of V8, a measure of it. */
 const needsOwnProcess =
-  /^(before|after)Each\(|\bmock\.|\bprocess\.(umask|memoryUsage|getActiveResourcesInfo|on)\b|collectGarbage/m
+  /^(before|after)Each\(|\bmock\.|\bprocess\.(umask|memoryUsage|getActiveResourcesInfo|on)\b|collectGarbage|cachedDataRejected/m
 /** Test files that share a process at most: to load the host takes longer than most of them. */
 const filesInOneProcess = 20
 /** The same at least, as far as there are so many. */
