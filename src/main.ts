@@ -11,6 +11,7 @@ import { shrinkHeap } from './base/memory/shrink-heap.ts'
 import { createHost, type Host } from './host/host.ts'
 import { StartInterrupted } from './host/interrupted-start.ts'
 import { StartError } from './host/start-conditions.ts'
+import { watchStop } from './host/stuck-stop.ts'
 import { warnOfUnknownTimeZone } from './host/time-zone.ts'
 import { openJournal } from './journal/journal.ts'
 import { lockDirectory } from './journal/lock/lock.ts'
@@ -45,12 +46,6 @@ const signals = ['SIGINT', 'SIGTERM'] as const
 /** As shells count: 128 and the number of the signal. */
 const codesOfSignals = { SIGHUP: 129, SIGINT: 130, SIGTERM: 143 } as const
 
-/**
- * Milliseconds without a fact after which a stop counts as stuck. A plugin has 5 s for its end, and whoever hangs then is ended:
- * what takes longer is a disk, or a fault of ours.
- */
-const stuckAfter = 60_000
-
 function fail(message: string, code: number): never {
   process.stderr.write(`lupine: ${message}\n`)
   process.exit(code)
@@ -72,15 +67,13 @@ async function start(settings: Settings): Promise<void> {
       process.exit(exitCode.failed)
     }
   }
-  const killWhenStuck = (host: Host | undefined): void => {
-    const stuck = setTimeout(() => {
+  const killWhenStuck = (host: Host | undefined): void =>
+    watchStop(systemClock, host?.lifecycle, () => {
       logger.error('The host does not stop, and is killed: what was acknowledged is on disk')
       logger.flush()
       // An exit would wait for threads, which may be what is stuck.
       process.kill(process.pid, 'SIGKILL')
-    }, stuckAfter)
-    host?.lifecycle.subscribe(({ kind }) => kind === 'lifecycle' && stuck.refresh())
-  }
+    })
   const stop = (signal: NodeJS.Signals): void => {
     life.stopping = true
     logger.info('stopping', { signal })
@@ -100,10 +93,7 @@ async function start(settings: Settings): Promise<void> {
   })
   try {
     life.host = await createHost({
-      settings,
-      logger,
-      programDirectory,
-      hostVersion,
+      ...{ settings, logger, programDirectory, hostVersion },
       environment: process.env,
       interrupt: interrupt.signal,
     })

@@ -11,16 +11,7 @@ const stuckServers = `
 import { Server } from 'node:net'
 Server.prototype.close = () => undefined
 const schedule = globalThis.setTimeout
-globalThis.setTimeout = (callback, delay, ...more) => {
-  if (delay !== 60_000) return schedule(callback, delay, ...more)
-  const timer = schedule(callback, 100, ...more)
-  const refresh = timer.refresh.bind(timer)
-  timer.refresh = () => {
-    process.stderr.write('a fact puts it off\\n')
-    return refresh()
-  }
-  return timer
-}
+globalThis.setTimeout = (callback, delay, ...more) => schedule(callback, delay === 60_000 ? 100 : delay, ...more)
 `
 
 test('a stop that is stuck ends after a minute in which nothing was written down, with a line that says so', async (context) => {
@@ -33,6 +24,5 @@ test('a stop that is stuck ends after a minute in which nothing was written down
   context.after(() => void host.process.kill('SIGKILL'))
   await host.ready
   assert.equal(await host.stop('SIGTERM'), null)
-  assert.match(host.output(), /a fact puts it off/)
   assert.match(host.output(), /The host does not stop, and is killed: what was acknowledged is on disk/)
 })
