@@ -50,3 +50,14 @@ test('a process that was paused for longer gets another minute', () => {
   clock.advance(1)
   assert.equal(stuck(), 1)
 })
+
+test('after ten minutes no fact puts it off any more', () => {
+  const { clock, announce, stuck } = begin()
+  for (let n = 0; n < 20; n += 1) {
+    clock.advance(minute / 2)
+    announce('lifecycle')
+  }
+  assert.equal(stuck(), 0)
+  clock.advance(minute / 2)
+  assert.equal(stuck(), 1)
+})
