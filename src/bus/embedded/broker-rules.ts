@@ -12,8 +12,8 @@ import {
   mayClientPublish,
   maySubscribe,
 } from '../../schema/manifest/topic-rights.ts'
-import { outgoingBytesLimit } from '../broker-limits.ts'
 import type { Guesses } from '../../base/network/guess-limit.ts'
+import type { Acknowledgements } from './acknowledgements.ts'
 import { createConnectQuota } from './connect-quota.ts'
 import { createGrantedSubscriptions } from './granted-subscriptions.ts'
 import { createSubscriptionScheduler } from './subscription-scheduler.ts'
@@ -65,6 +65,10 @@ export interface BrokerRulesSettings {
   sendingRetained: (client: Client, packet: RetainedPacket) => number | undefined
   /** A client with a session has subscribed. */
   keepSubscription: (clientId: string, subscription: StoredSubscription) => void
+  /** Ends the connection of a client for which too much waits. */
+  cutOffIfSlow: (client: Client) => boolean
+  /** When the messages of a client are confirmed. */
+  acknowledgements: Acknowledgements
   warn: Warner
 }
 
@@ -78,6 +82,8 @@ export function createBrokerRules({
   forwards,
   sendingRetained,
   keepSubscription,
+  cutOffIfSlow,
+  acknowledgements,
   warn,
 }: BrokerRulesSettings) {
   const isToken = token === undefined ? undefined : createSecretCheck(token)
@@ -227,18 +233,19 @@ export function createBrokerRules({
       if (packet.retain && Buffer.isBuffer(packet.payload) && client !== null) {
         retains(packet.payload, { kind: 'client', address: networkOf(client) })
       }
-      done(null)
+      if (client === null || !acknowledgements.take(client, packet)) done(null)
+    },
+    published(packet, client, done) {
+      const ready = acknowledgements.ready(client, packet)
+      if (ready === undefined) done(null)
+      else void ready.then(() => done(null))
     },
     authorizeSubscribe: (client, subscription, done) =>
       inTurn(client, () => authorizeSubscription(client, subscription, done)),
     authorizeForward(client, packet) {
       if (isBrokerInternal(packet.topic) || isRequest(root, packet.topic)) return null
       forwards(client.conn)
-      if (client.conn.writableLength > outgoingBytesLimit) {
-        warn('An MQTT client was cut off: it reads too slowly', { client: client.id })
-        client.conn.destroy()
-        return null
-      }
+      if (cutOffIfSlow(client)) return null
       // What has waited in a session has its QoS, and a number already.
       if (packet.qos > 0 && packet.messageId === undefined) {
         packet.qos = granted.qosFor(client, packet.topic, packet.qos)

@@ -8,8 +8,9 @@ import type { Logger } from '../../base/log/log.ts'
 import type { Warner } from '../../base/log/warning.ts'
 import { topicLevelsLimit } from '../../base/topic-filter.ts'
 import { type WillRecord, writingPhase } from '../../schema/files/broker-record.ts'
-import { drainTimeout, inflightLimit } from '../broker-limits.ts'
+import { drainTimeout, inflightLimit, outgoingBytesLimit } from '../broker-limits.ts'
 import { isFromPage } from '../listeners/is-from-page.ts'
+import { createAcknowledgements } from './acknowledgements.ts'
 import { createBrokerRules } from './broker-rules.ts'
 import { readBeforeCutOff } from './keepalive.ts'
 import { createBrokerStore } from '../store/broker-store.ts'
@@ -58,6 +59,14 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
   /** Whose message is to be retained, by its payload: the broker makes packets of its own, but leaves that as it is. */
   const publishers = new WeakMap<Buffer, Publisher>()
   const ledger = createRetainedLedger()
+
+  function cutOffIfSlow({ id, conn }: Client): boolean {
+    if (conn.writableLength <= outgoingBytesLimit) return false
+    warn('An MQTT client was cut off: it reads too slowly', { client: id })
+    conn.destroy()
+    return true
+  }
+
   const { rules, unsubscribed, greeted, isAdmitted, counts } = createBrokerRules({
     root,
     token,
@@ -67,6 +76,15 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     forwards,
     sendingRetained: (client, packet) => store.sendingRetained(client, packet),
     keepSubscription: (clientId, subscription) => store.keepSubscription(clientId, subscription),
+    cutOffIfSlow,
+    acknowledgements: createAcknowledgements({
+      cutOffIfSlow,
+      waitsForSessions: (topic) => store.cost(topic) > 0,
+      written: () => disk?.written(),
+      // With a client it is not in the broker's types.
+      publish: (packet, client, done) =>
+        void Reflect.apply(Reflect.get(broker, 'publish'), broker, [packet, client, done]),
+    }),
     warn,
   })
   const clientIds = new Set<string>()
@@ -93,7 +111,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     disk,
     warn,
   })
-  const emitter = createMessageEmitter()
+  const emitter = createMessageEmitter(store.subscriptionsWritten)
   const broker = new Aedes({
     ...rules,
     persistence: store,

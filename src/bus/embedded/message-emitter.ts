@@ -8,7 +8,7 @@ type Listener<M> = (message: M, done: () => void) => void
  * that comes with it takes a sixth of the time of a message for splitting and matching the same topic again.
  */
 export interface MessageEmitter<M> {
-  /** Here and below, `done` is called in a turn of its own. */
+  /** Here and below, `done` is called in a turn of its own. Here, when whatever is to be ready is so, too. */
   on(filter: string, listener: Listener<M>, done?: () => void): void
   removeListener(filter: string, listener: Listener<M>, done?: () => void): void
   /** Calls back when all listeners have; at once when there is none. */
@@ -24,7 +24,10 @@ export interface MessageEmitter<M> {
  */
 export const endsPerTurn = 500
 
-export function createMessageEmitter<M extends { topic: string }>(): MessageEmitter<M> {
+/** `ready`: what has to be done before a subscription is confirmed; it takes effect at once. */
+export function createMessageEmitter<M extends { topic: string }>(
+  ready: () => Promise<void> | undefined = () => undefined,
+): MessageEmitter<M> {
   const matcher = createTopicMatcher<Listener<M>>()
   let closed = false
   let endsInTurn = 0
@@ -40,7 +43,10 @@ export function createMessageEmitter<M extends { topic: string }>(): MessageEmit
   return {
     on(filter, listener, done) {
       matcher.add(filter, listener)
-      if (done) setImmediate(done)
+      if (done === undefined) return
+      const until = ready()
+      if (until === undefined) setImmediate(done)
+      else void until.then(() => setImmediate(done))
     },
     removeListener(filter, listener, done) {
       const end = (): void => {

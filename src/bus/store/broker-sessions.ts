@@ -107,20 +107,24 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   const reader = createSessionReader({ sessions, open, append, seen, filters, records, disk })
 
   return {
-    subscribe(client: string, subscription: StoredSubscription): void {
+    /** Answers whether that changes anything; so do those that follow. */
+    subscribe(client: string, subscription: StoredSubscription): boolean {
       const session = sessionOf(client)
       const { topic, qos } = subscription
       const held = session.subscriptions
-      if (held.get(topic)?.qos === qos) return
-      if (!held.has(topic) && held.size >= subscriptionsPerClientLimit) return
+      if (held.get(topic)?.qos === qos) return false
+      if (!held.has(topic) && held.size >= subscriptionsPerClientLimit) return false
       filters.add(session, subscription)
       records.keep(session)
       makeRoom(0)
+      return true
     },
-    unsubscribe(client: string, gone: readonly string[]): void {
+    unsubscribe(client: string, gone: readonly string[]): boolean {
       const session = sessions.get(client)
-      if (session === undefined) return
-      for (const filter of gone) if (filters.remove(session, filter)) records.keep(session)
+      if (session === undefined) return false
+      const removed = gone.filter((filter) => filters.remove(session, filter))
+      if (removed.length > 0) records.keep(session)
+      return removed.length > 0
     },
     subscriptionsOf: (client: string): StoredSubscription[] =>
       [...(sessions.get(client)?.subscriptions.values() ?? [])].map(({ topic, qos }) => ({ topic, qos })),
@@ -139,11 +143,12 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       for (const { subscriptions } of sessions.values()) subsCount += subscriptions.size
       return { subsCount, clientsCount: sessions.size }
     },
-    forget(client: string): void {
+    forget(client: string): boolean {
       const session = sessions.get(client)
       if (session !== undefined) forget(session)
       // One of an earlier run that could not be read yet.
       else disk.delete(brokerRecordKey('session', client))
+      return session !== undefined
     },
 
     /** `payload`: not a slice of a larger buffer. */

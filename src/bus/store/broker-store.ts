@@ -71,9 +71,10 @@ export interface BrokerStoreSettings {
   warn: (message: string, fields?: LogFields) => void
 }
 
-const withoutDisk: Pick<WriteBehind, 'set' | 'delete' | 'writes'> = {
+const withoutDisk: Pick<WriteBehind, 'set' | 'delete' | 'writes' | 'written'> = {
   set: () => undefined,
   delete: () => undefined,
+  written: () => undefined,
   writes: 0,
 }
 
@@ -87,6 +88,17 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
   /** Clients that are away and have such messages; the one that went first is first. */
   const unreleased = new Set<string>()
   const wills = new Map<string, { will: Will; client: ClientKey }>()
+
+  let unwrittenSubscriptions: Promise<void> | undefined
+
+  function keepSubscription(client: string, subscription: StoredSubscription): void {
+    if (!sessions.subscribe(client, subscription)) return
+    const written = disk.written()
+    unwrittenSubscriptions = written
+    void written?.then(() => {
+      if (unwrittenSubscriptions === written) unwrittenSubscriptions = undefined
+    })
+  }
 
   function keepIncoming({ id, clean }: ClientKey): void {
     if (clean === true) return
@@ -147,7 +159,9 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     /** See `createBrokerSessions`; whose session ends with its connection confirms to nobody. */
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
-    keepSubscription: sessions.subscribe,
+    keepSubscription,
+    /** The subscriptions of sessions are on disk; undefined: they have been. */
+    subscriptionsWritten: () => unwrittenSubscriptions,
     /** How much it is to keep a message on this topic for sessions; in those. */
     cost: sessions.cost,
     /** What waits for the client and was never sent; it does not wait any more. */
@@ -183,13 +197,13 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     /** Called for each subscription of a request, with all of them, also those that were refused: see `keepSubscription`. */
     async addSubscriptions(): Promise<void> {},
     async removeSubscriptions({ id }: ClientKey, filters: string[]): Promise<void> {
-      sessions.unsubscribe(id, filters)
+      if (sessions.unsubscribe(id, filters)) await disk.written()
     },
     async subscriptionsByClient({ id }: ClientKey): Promise<StoredSubscription[]> {
       return sessions.subscriptionsOf(id)
     },
     async cleanSubscriptions({ id }: ClientKey): Promise<void> {
-      sessions.forget(id)
+      if (sessions.forget(id)) await disk.written()
     },
     subscriptionsByTopic: (topic: string) => settled(sessions.waitingFor(topic)),
     countOffline: async () => sessions.count(),
@@ -233,6 +247,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     },
     async incomingGetPacket({ id }: ClientKey, { messageId }: { messageId: number }): Promise<true> {
       if (incoming.get(id)?.has(messageId) !== true) throw new Error('no such packet')
+      await disk.written()
       return true
     },
     async incomingDelPacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
@@ -240,6 +255,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       if (ofClient?.delete(messageId) !== true) throw new Error('no such packet')
       if (ofClient.size === 0) incoming.delete(client.id)
       keepIncoming(client)
+      // A client that comes back may give another message this id as soon as it is told that it is free.
+      if (client.clean === false) await disk.written()
     },
     async cleanIncoming(client: ClientKey): Promise<void> {
       if (settings.isAdmitted(client)) forgetIncoming(client.id)
@@ -249,18 +266,17 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       const { id } = client
       wills.set(id, { will, client })
       const { topic, qos, retain } = will
-      // At the next start there is nobody to hear of any other.
       const key = brokerRecordKey('will', id)
-      if (qos === 0 && !retain) {
-        // There may be that of the connection which this one takes over.
-        disk.delete(key)
-        return
+      // At the next start there is nobody to hear of any other. There may be that of the connection which this one takes over.
+      if (qos === 0 && !retain) disk.delete(key)
+      else {
+        const address = addressOf(client)
+        const payload = Buffer.from(will.payload)
+        disk.set(key, () =>
+          encodeBrokerRecord({ kind: 'will', client: id, address, topic, qos, retain, payload }),
+        )
       }
-      const address = addressOf(client)
-      const payload = Buffer.from(will.payload)
-      disk.set(key, () =>
-        encodeBrokerRecord({ kind: 'will', client: id, address, topic, qos, retain, payload }),
-      )
+      await disk.written()
     },
     async getWill({ id }: ClientKey): Promise<Will | undefined> {
       return wills.get(id)?.will

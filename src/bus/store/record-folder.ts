@@ -12,7 +12,7 @@ import { storageFault } from '../../base/files/storage-fault.ts'
 /**
  * A folder with records by key, in LevelDB (package `classic-level`). Why this one:
  *
- * - A batch is whole or not there at all, also after `kill -9`; a power cut costs the last seconds, nothing before.
+ * - A batch is whole or not there at all, also after `kill -9`; a power cut costs what was not written through, nothing else.
  * - It checks what it reads, so a damaged folder is an error. LMDB maps its file into memory without checksums: one
  *   that was cut off ends the process. SQLite is in Node only from version 22 on.
  * - Its binaries come with the package, for all platforms in one. `aedes-persistence-level` is built upon it, too, but
@@ -39,9 +39,14 @@ export interface RecordChange {
   value?: Buffer
 }
 
+const versionRecord: RecordChange = { key: versionKey, value: Buffer.from(version) }
+
 export interface Records {
-  /** All of them or, when it rejects or the process ends, none. */
-  write(changes: RecordChange[]): Promise<void>
+  /**
+   * All of them or, when it rejects or the process ends, none. `through`: they, and all before them, are on the disk then, and not only in
+   * the memory of the system.
+   */
+  write(changes: RecordChange[], through: boolean): Promise<void>
   close(): Promise<void>
 }
 
@@ -158,7 +163,7 @@ export function createRecordFolder(settings: {
       else if (present !== version) throw new Damage(`it has the form ${JSON.stringify(present)}`)
       else if (take !== undefined) await readAll(level, take)
       return {
-        records: { write: (changes) => write(level, changes), close: () => level.close() },
+        records: { write: (changes, through) => write(level, changes, through), close: () => level.close() },
         anew: present === undefined,
       }
     } catch (error) {
@@ -167,12 +172,15 @@ export function createRecordFolder(settings: {
     }
   }
 
-  async function write(level: Level, changes: RecordChange[]): Promise<void> {
+  async function write(level: Level, changes: RecordChange[], through: boolean): Promise<void> {
     try {
+      // Without any change nothing would be written, so nothing would be brought to the disk.
+      const all = changes.length > 0 ? changes : [versionRecord]
       await level.batch(
-        changes.map(({ key, value }) =>
+        all.map(({ key, value }) =>
           value === undefined ? { type: 'del', key } : { type: 'put', key, value },
         ),
+        { sync: through },
       )
     } catch (error) {
       const reason = translated(error)

@@ -1,4 +1,5 @@
-import type { Clock, ScheduledCall } from '../../base/time/clock.ts'
+import { type Clock, scheduleDeadline, type ScheduledCall } from '../../base/time/clock.ts'
+import { createDeferred, type Deferred } from '../../base/time/deferred.ts'
 import type { Logger } from '../../base/log/log.ts'
 import { messageOf } from '../../base/problem.ts'
 import { diskRetryDelay } from '../../base/files/disk-retry-delays.ts'
@@ -7,6 +8,8 @@ import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable 
 
 /** Milliseconds after the first change in which it is written, together with all that followed. */
 export const writeBehindDelay = 500
+/** Milliseconds that somebody waits for a disk which does not answer: what the broker keeps is in memory alone then, as with one that refuses. */
+export const writtenTimeout = 2_000
 /** What is encoded and written at a time; all of most writes. Between two, others have their turn. */
 const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
 
@@ -19,13 +22,18 @@ const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
  */
 export type WritePhase = 'alone' | 'after' | 'last'
 
-/** Records that are in memory first, and on disk a little later. */
+/** Records that are in memory first, and on disk a little later, or as soon as somebody waits for that. */
 export interface WriteBehind {
   /** How many writes have begun. What happens during one is for the next. */
   readonly writes: number
   /** The record is there, or has changed; `encode` tells what it is when it is written. */
   set(key: string, encode: () => Buffer): void
   delete(key: string): void
+  /**
+   * Writes what is waiting at once, also through the memory of the system. Resolves when all that has been set or deleted until now is on disk,
+   * in the order in which it is asked; or when the disk refuses it, or has not answered in time. Undefined: there is nothing to wait for.
+   */
+  written(): Promise<void> | undefined
   /**
    * Tells of each record on disk, unless it has been set or deleted since: `take` sets what is to stay, `taken` is
    * called after the last. On a disk that refuses that happens later. Never rejects.
@@ -46,6 +54,10 @@ export const unreadDeletionsLimit = 50_000
 export interface WriteFailure {
   reason: string
   lasting: boolean
+}
+
+interface Waiting extends Deferred<undefined> {
+  readonly limit: ScheduledCall
 }
 
 export function createWriteBehind(settings: {
@@ -69,6 +81,11 @@ export function createWriteBehind(settings: {
   let writes = 0
   let timer: ScheduledCall | undefined
   let writing = Promise.resolve()
+  let isWriting = false
+  /** Who waits for the next write. */
+  let next: Waiting | undefined
+  /** A write has not ended in time: until it has, nobody waits. */
+  let isStuck = false
   let closed = false
 
   function schedule(delay: number): void {
@@ -77,6 +94,37 @@ export function createWriteBehind(settings: {
       timer = undefined
       writing = writing.then(attempt)
     })
+  }
+
+  function writeSoon(): void {
+    timer?.cancel()
+    timer = undefined
+    writing = writing.then(attempt)
+  }
+
+  function release(waiting: Waiting | undefined): void {
+    waiting?.limit.cancel()
+    waiting?.resolve(undefined)
+  }
+
+  function releaseNext(): void {
+    release(next)
+    next = undefined
+  }
+
+  const isAwaited = (): boolean => next !== undefined
+
+  function waitForNext(): Waiting {
+    const waiting: Waiting = {
+      ...createDeferred<undefined>(),
+      limit: scheduleDeadline(clock, writtenTimeout, () => {
+        isStuck = true
+        release(waiting)
+        releaseNext()
+      }),
+    }
+    if (!isWriting) writeSoon()
+    return waiting
   }
 
   function touch(key: string): void {
@@ -149,13 +197,27 @@ export function createWriteBehind(settings: {
   }
 
   async function attempt(): Promise<void> {
+    const waiting = next
+    next = undefined
+    isWriting = true
+    await write(waiting !== undefined)
+    isWriting = false
+    isStuck = false
+    release(waiting)
+    if (failure !== undefined) releaseNext()
+    else if (isAwaited()) writeSoon()
+  }
+
+  async function write(through: boolean): Promise<void> {
     let keys = new Set<string>()
     try {
       const target = await open()
       keys = dirty
       dirty = new Set()
       writes += 1
-      for (const piece of changes(keys)) await target.write(piece)
+      for (const piece of changes(keys)) await target.write(piece, through)
+      // What somebody waits for may have been written a moment ago, into the memory of the system alone.
+      if (through && keys.size === 0) await target.write([], through)
     } catch (error) {
       for (const key of keys) {
         dirty.add(key)
@@ -203,6 +265,11 @@ export function createWriteBehind(settings: {
       if (mayBeStored || (unread !== undefined && dirty.has(key))) touch(key)
       else dirty.delete(key)
     },
+    written() {
+      const isWritten = dirty.size === 0 && !isWriting
+      if (isWritten || isStuck || failure !== undefined || closed) return undefined
+      return (next ??= waitForNext()).promise
+    },
     async load(take, taken) {
       // Nothing is made before there is something to write: a start that fails leaves no trace.
       if (!(await folder.exists())) return
@@ -219,6 +286,8 @@ export function createWriteBehind(settings: {
     async close() {
       timer?.cancel()
       closed = true
+      await writing
+      // Of those for whom somebody still waits, and of what has changed during the last one.
       await writing
       if (dirty.size > 0) await attempt()
       if (dirty.size > 0) logger.error('What the broker kept last could not be written to disk, and is lost')

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createDeferred } from '../../../src/base/time/deferred.ts'
 import { sessionQueueLimit, sessionsLimit } from '../../../src/bus/store/broker-sessions.ts'
 import { createBrokerStore } from '../../../src/bus/store/broker-store.ts'
+import type { WriteBehind } from '../../../src/bus/store/write-behind.ts'
 import type { StoredPacket } from '../../../src/bus/store/stored-packet.ts'
 import { createRetainedLedger, retainedLimits } from '../../../src/bus/store/retained-ledger.ts'
 
-function createStore(connected: string[] = []) {
+function createStore(connected: string[] = [], disk?: WriteBehind) {
   const warnings: string[] = []
   const store = createBrokerStore({
     root: 'host',
@@ -19,6 +21,7 @@ function createStore(connected: string[] = []) {
       'publisher' in stored ? { kind: 'host' } : { kind: 'client', address: '192.0.2.1' },
     isConnected: (id) => connected.includes(id),
     warn: (message) => warnings.push(message),
+    disk,
   })
   return { store, warnings }
 }
@@ -163,4 +166,21 @@ test('What clients that are away have not released is kept for only so many of t
   store.clientHasGone('nobody')
   store.clientHasGone('2')
   assert.deepEqual(await Promise.all(['1', '2', '3'].map(openOf)), [true, false, true])
+})
+
+test('A message of QoS 2 that comes again is confirmed when it is known on disk that it has come', async () => {
+  const written = createDeferred<undefined>()
+  const { store } = createStore([], {
+    ...{ set: () => undefined, delete: () => undefined, writes: 0, failure: undefined },
+    ...{ load: () => Promise.resolve(), close: () => Promise.resolve() },
+    written: () => written.promise,
+  })
+  const client = { id: 'sender', clean: false }
+  await store.incomingStorePacket(client, { messageId: 1 })
+  let isConfirmed = false
+  const again = store.incomingGetPacket(client, { messageId: 1 }).then(() => (isConfirmed = true))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(isConfirmed, false)
+  written.resolve(undefined)
+  await again
 })

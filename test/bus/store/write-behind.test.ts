@@ -7,6 +7,7 @@ import {
   unreadDeletionsLimit,
   writeBehindDelay,
   type WritePhase,
+  writtenTimeout,
 } from '../../../src/bus/store/write-behind.ts'
 import { createManualClock } from '../../helpers/manual-clock.ts'
 import { createRecordingLogger } from '../bus-fixture.ts'
@@ -24,6 +25,12 @@ function createStage(content: Record<string, string> = {}) {
     unavailable: false,
     anew: false,
     batches: [] as string[][],
+    /** Which of them were written through. */
+    through: [] as boolean[],
+    /** Whether the end has come in the midst of a batch, or before one. */
+    broken: false,
+    /** Before a batch is on disk. */
+    answer: (): Promise<void> => Promise.resolve(),
     meanwhile: (): void => undefined,
     opened: 0,
   }
@@ -31,27 +38,38 @@ function createStage(content: Record<string, string> = {}) {
     if (state.unavailable) throw new RecordsUnavailable('there is no binary')
     if (state.full) throw Object.assign(new Error('no space'), { code: 'ENOSPC' })
   }
+  let isWriting = false
+  let isClosed = false
   const folder: RecordFolder = {
     exists: () => Promise.resolve(disk.size > 0),
     async open(take) {
       refuse()
       state.opened += 1
+      isClosed = false
       for (const key of [...disk.keys()].sort()) take?.(key, Buffer.from(disk.get(key) ?? ''))
       const { anew } = state
       if (anew) disk.clear()
       return {
         anew,
         records: {
-          async write(changes) {
+          async write(changes, through) {
             refuse()
+            state.broken ||= isClosed
+            isWriting = true
+            await state.answer()
+            isWriting = false
             state.meanwhile()
+            state.through.push(through)
             state.batches.push(changes.map(({ key, value }) => `${value === undefined ? '-' : '+'}${key}`))
             for (const { key, value } of changes) {
               if (value === undefined) disk.delete(key)
               else disk.set(key, value.toString())
             }
           },
-          close: () => Promise.resolve(),
+          async close() {
+            isClosed = true
+            state.broken ||= isWriting
+          },
         },
       }
     },
@@ -112,6 +130,121 @@ test('All that has changed is written at once half a second after the first chan
   await elapse()
   assert.equal(state.batches.length, 2)
 })
+
+/** Notes when a wait is over. */
+function noted(waits: Record<string, Promise<void> | undefined>): string[] {
+  const over: string[] = []
+  for (const [name, wait] of Object.entries(waits)) {
+    assert.ok(wait !== undefined, `${name} has to wait`)
+    void wait.then(() => over.push(name))
+  }
+  return over
+}
+
+test('What somebody waits for is written at once, through the memory of the system, with all that has changed before', async () => {
+  const { behind, disk, state, set, elapse, clock } = createStage()
+  assert.equal(behind.written(), undefined)
+  set('a', '1')
+  set('b', '1')
+  const over = noted({ first: behind.written(), second: behind.written() })
+  assert.deepEqual(over, [])
+  await elapse(0)
+  assert.deepEqual([over, state.batches, state.through], [['first', 'second'], [['+a', '+b']], [true]])
+  assert.deepEqual([behind.written(), clock.waiting], [undefined, 0])
+  set('c', '1')
+  await elapse()
+  behind.delete('c')
+  const gone = noted({ gone: behind.written() })
+  await elapse(0)
+  assert.deepEqual([gone, state.through, disk.has('c')], [['gone'], [true, false, true], false])
+})
+
+test('Who waits during a write waits for the next one, also if nothing has changed since: the first may be in the memory of the system alone', async () => {
+  const { behind, state, set, elapse } = createStage()
+  const answers: (() => void)[] = []
+  state.answer = () => new Promise((resolve) => answers.push(resolve))
+  set('a', '1')
+  await elapse()
+  const over = noted({ a: behind.written() })
+  set('b', '1')
+  const later = noted({ b: behind.written() })
+  answers.shift()?.()
+  await elapse(0)
+  assert.deepEqual([over, later, state.batches], [[], [], [['+a']]])
+  answers.shift()?.()
+  await elapse(0)
+  assert.deepEqual([over, later, state.through], [['a'], ['b'], [false, true]])
+
+  set('c', '1')
+  await elapse()
+  const unchanged = noted({ c: behind.written() })
+  answers.shift()?.()
+  await elapse(0)
+  assert.deepEqual(unchanged, [])
+  answers.shift()?.()
+  await elapse(0)
+  assert.deepEqual(
+    [unchanged, state.batches.slice(2), state.through],
+    [['c'], [['+c'], []], [false, true, false, true]],
+  )
+})
+
+test('Nobody waits for a disk that refuses, or that has not answered in time, until it takes something again', async () => {
+  const { behind, disk, state, set, elapse, clock } = createStage()
+  state.full = true
+  set('a', '1')
+  const refused = noted({ a: behind.written() })
+  await elapse(0)
+  assert.deepEqual(refused, ['a'])
+  set('b', '1')
+  assert.equal(behind.written(), undefined)
+  state.full = false
+  await elapse(diskRetryDelays[0])
+  assert.deepEqual([...disk.keys()], ['a', 'b'])
+
+  const answers: (() => void)[] = []
+  state.answer = () => new Promise((resolve) => answers.push(resolve))
+  set('c', '1')
+  const stuck = noted({ c: behind.written() })
+  await elapse(0)
+  set('d', '1')
+  const behindIt = noted({ d: behind.written() })
+  await elapse(writtenTimeout - 1)
+  assert.deepEqual([stuck, behindIt], [[], []])
+  await elapse(1)
+  assert.deepEqual([stuck, behindIt, behind.written()], [['c'], ['d'], undefined])
+  answers.shift()?.()
+  await elapse()
+  const again = noted({ d: behind.written() })
+  answers.shift()?.()
+  await elapse(0)
+  answers.shift()?.()
+  await elapse(0)
+  assert.deepEqual([again, disk.has('d')], [['d'], true])
+  assert.equal(clock.waiting, 0)
+})
+
+for (const isChanged of [true, false])
+  test(`At the end nobody is kept waiting, and what they waited for is written${isChanged ? '' : ', also if it has been a moment ago'}`, async () => {
+    const { behind, disk, state, set, elapse, clock } = createStage()
+    const answers: (() => void)[] = []
+    state.answer = () => new Promise((resolve) => answers.push(resolve))
+    set('a', '1')
+    await elapse()
+    if (isChanged) set('b', '1')
+    const over = noted({ last: behind.written() })
+    const closed = behind.close()
+    assert.equal(behind.written(), undefined)
+    for (let count = 0; count < 2; count += 1) {
+      answers.shift()?.()
+      await elapse(0)
+    }
+    await closed
+    await elapse(0)
+    assert.deepEqual([over, state.broken, clock.waiting], [['last'], false, 0])
+    assert.deepEqual([...disk.keys()], isChanged ? ['a', 'b'] : ['a'])
+    assert.deepEqual(state.through, [false, true])
+  })
 
 test('Much is written in pieces of a thousand records, or of a mebibyte, between which others have their turn', async () => {
   const { state, set, elapse } = createStage()

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { writeBehindDelay } from '../../src/bus/store/write-behind.ts'
+import { connect, connectListening, lateClock, lines } from './bus-fixture.ts'
+import { createKeptBus } from './kept-bus.ts'
+import {
+  acknowledgePacket,
+  connectRaw,
+  idIn,
+  publishedIn,
+  publishPacket,
+  subscribePacket,
+  unsubscribePacket,
+} from './raw-client.ts'
+
+/** What a client has been told is done is on disk: a `kill -9` in this moment leaves it behind. */
+
+/** A bus that writes nothing by and by. `killed` starts the next one on what a kill would leave now. */
+async function createStage(context: TestContext) {
+  const { clock } = lateClock(writeBehindDelay)
+  const kept = await createKeptBus(context)
+  const bus = await kept.start({ clock })
+  return { bus, killed: async () => kept.start({}, await kept.copy()) }
+}
+
+const session = (id: string) => ({ id, clean: false })
+
+for (const qos of [1, 2] as const)
+  test(`A message of QoS ${qos} that was confirmed is retained, and waits for the sessions of clients that are away`, async (context) => {
+    const { bus, killed } = await createStage(context)
+    for (const id of ['one', 'two']) {
+      const away = await connectRaw(context, bus.url, session(id))
+      away.send(subscribePacket(1, ['x/#', 2]))
+      await away.expect('suback')
+      await away.vanish()
+    }
+    const publisher = await connect(context, bus.url)
+    await publisher.publishAsync('x/retained', 'kept', { qos, retain: true })
+    const first = await killed()
+    await publisher.publishAsync('x/plain', 'waits', { qos })
+    const second = await killed()
+
+    const late = connectListening(context, first.url)
+    await late.client.subscribeAsync('x/retained', { qos: 2 })
+    assert.deepEqual(lines(await late.received.take(1)), ['x/retained kept'])
+    for (const clientId of ['one', 'two']) {
+      const { received } = connectListening(context, second.url, { clientId, clean: false })
+      assert.deepEqual(lines(await received.take(2)), ['x/retained kept', 'x/plain waits'])
+    }
+  })
+
+test('What a session has subscribed to, and what not any more, is on disk when it is confirmed', async (context) => {
+  const { bus, killed } = await createStage(context)
+  const client = await connectRaw(context, bus.url, session('mine'))
+  client.send(subscribePacket(1, ['one', 1], ['two', 1]))
+  await client.expect('suback')
+  const first = await killed()
+  client.send(unsubscribePacket(2, 'one'))
+  await client.expect('unsuback')
+  const second = await killed()
+  const anew = await connectRaw(context, bus.url, { id: 'mine', clean: true })
+  assert.equal(anew.sessionPresent, false)
+  const third = await killed()
+
+  const heardAt = async ({ url }: { url: string }): Promise<string[]> => {
+    const publisher = await connect(context, url)
+    for (const topic of ['one', 'two']) await publisher.publishAsync(topic, 'x', { qos: 1 })
+    const { sessionPresent, ...back } = await connectRaw(context, url, session('mine'))
+    if (!sessionPresent) back.send(subscribePacket(1, ['mark', 1]))
+    if (!sessionPresent) await back.expect('suback')
+    await publisher.publishAsync(sessionPresent ? 'two' : 'mark', 'mark', { qos: 1 })
+    const topics: string[] = []
+    for (;;) {
+      const { topic, payload } = publishedIn(await back.expect('publish'))
+      if (payload === 'mark') return topics
+      topics.push(topic)
+    }
+  }
+  assert.deepEqual(
+    [await heardAt(first), await heardAt(second), await heardAt(third)],
+    [['one', 'two'], ['two'], []],
+  )
+})
+
+test('The will of a client is on disk when it is told that it is connected, and that of one that took it over', async (context) => {
+  const { bus, killed } = await createStage(context)
+  const watched = (qos: number, retain: boolean) =>
+    connectRaw(context, bus.url, {
+      ...{ id: 'watched', clean: true },
+      will: { topic: 'watched/state', payload: 'gone', qos, retain },
+    })
+  await watched(1, true)
+  const first = await killed()
+  const late = connectListening(context, first.url)
+  await late.client.subscribeAsync('watched/#')
+  assert.deepEqual(lines(await late.received.take(1)), ['watched/state gone'])
+
+  const listening = connectListening(context, bus.url)
+  await listening.client.subscribeAsync('watched/#')
+  await watched(0, false)
+  await listening.received.take(1)
+  const publisher = await connect(context, bus.url)
+  await publisher.publishAsync('watched/state', 'online', { qos: 1, retain: true })
+  const second = connectListening(context, (await killed()).url)
+  await second.client.subscribeAsync('watched/#')
+  assert.deepEqual(lines(await second.received.take(1)), ['watched/state online'])
+})
+
+test('The number of a message of QoS 2 is free for another one when its end was confirmed, and not before', async (context) => {
+  const { bus, killed } = await createStage(context)
+  const sender = await connectRaw(context, bus.url, session('sender'))
+  const message = { topic: 'once', payload: 'first', qos: 2, id: 7 } as const
+  const sentTo = async ({ url }: { url: string }, payload: string, dup: boolean): Promise<string[]> => {
+    const { client, received } = connectListening(context, url)
+    await client.subscribeAsync('once', { qos: 0 })
+    const again = await connectRaw(context, url, session('sender'))
+    again.send(publishPacket({ ...message, payload, dup }))
+    await again.expect('pubrec')
+    await client.publishAsync('once', 'mark')
+    for (let count = 1; ; count += 1) {
+      const texts = lines(await received.take(count))
+      if (texts.at(-1) === 'once mark') return texts.slice(0, -1)
+    }
+  }
+  sender.send(publishPacket(message))
+  await sender.expect('pubrec')
+  const first = await killed()
+  sender.send(acknowledgePacket('pubrel', message.id))
+  await sender.expect('pubcomp')
+  const second = await killed()
+  assert.deepEqual(await sentTo(first, 'first', true), [])
+  assert.deepEqual(await sentTo(second, 'another', false), ['once another'])
+})
+
+test('Confirmations come in the order of the messages, whichever of them have to be on disk', async (context) => {
+  const { bus } = await createStage(context)
+  const client = await connectRaw(context, bus.url, { id: 'sender', clean: true })
+  const ids = Array.from({ length: 2_000 }, (_, index) => index + 1)
+  client.send(
+    ...ids.map((id) => publishPacket({ topic: 'x', payload: 'y', qos: 1, id, retain: id % 3 === 1 })),
+  )
+  const confirmed: number[] = []
+  while (confirmed.length < ids.length) confirmed.push(idIn(await client.expect('puback')))
+  assert.deepEqual(confirmed, ids)
+})
