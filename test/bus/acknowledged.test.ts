@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { until } from '../helpers/until.ts'
 import { writeBehindDelay } from '../../src/bus/store/write-behind.ts'
 import { connect, connectListening, lateClock, lines } from './bus-fixture.ts'
 import { createKeptBus } from './kept-bus.ts'
@@ -142,4 +143,38 @@ test('Confirmations come in the order of the messages, whichever of them have to
   const confirmed: number[] = []
   while (confirmed.length < ids.length) confirmed.push(idIn(await client.expect('puback')))
   assert.deepEqual(confirmed, ids)
+})
+
+test('A message of QoS 2 that a client has got is the same one for it after a kill, whether it came at once or had waited, and so is its release', async (context) => {
+  const { bus, killed } = await createStage(context)
+  const listen = (url: string) => connectRaw(context, url, session('listening'))
+  const client = await listen(bus.url)
+  client.send(subscribePacket(1, ['x', 2]))
+  await client.expect('suback')
+  const publisher = await connect(context, bus.url)
+  await publisher.publishAsync('x', 'live', { qos: 2 })
+  const live = publishedIn(await client.expect('publish'))
+  const first = await killed()
+  client.send(acknowledgePacket('pubrec', live.id))
+  await client.expect('pubrel')
+  const second = await killed()
+  assert.deepEqual(publishedIn(await (await listen(first.url)).expect('publish')), { ...live, dup: true })
+  assert.equal(idIn(await (await listen(second.url)).expect('pubrel')), live.id)
+
+  client.send(acknowledgePacket('pubcomp', live.id))
+  await client.vanish()
+  await until('one client', () => Promise.resolve(bus.clients === 1))
+  const payloads = ['one', 'two', 'three']
+  for (const payload of payloads) await publisher.publishAsync('x', payload, { qos: 2 })
+  const again = await listen(bus.url)
+  const waited = []
+  while (waited.length < payloads.length) waited.push(publishedIn(await again.expect('publish')))
+  const third = await listen((await killed()).url)
+  assert.deepEqual(
+    waited.map(({ payload, dup }) => [payload, dup]),
+    payloads.map((payload) => [payload, false]),
+  )
+  assert.equal(new Set(waited.map(({ id }) => id)).size, payloads.length)
+  for (const message of waited)
+    assert.deepEqual(publishedIn(await third.expect('publish')), { ...message, dup: true })
 })

@@ -104,6 +104,23 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     if (queued.shared === undefined) records.keepQueued(session, queued)
   }
 
+  /** With this id it is sent; whoever else shares it does so with another one. */
+  function assign(session: Session, queued: Queued, messageId: number): void {
+    const present = queued.packet.messageId
+    if (present !== undefined) session.sent.delete(present)
+    queued.packet = { ...queued.packet, messageId }
+    session.sent.set(messageId, queued)
+    records.keepQueued(session, queued)
+    records.leaveShared(session, queued)
+  }
+
+  /** In the order of their arrival; what has been sent before says so. */
+  const queueOf = (client: string): (StoredPacket & { dup: boolean })[] =>
+    (sessions.get(client)?.queue ?? []).map(({ packet }) => ({
+      ...packet,
+      dup: packet.cmd === 'publish' && packet.messageId !== undefined,
+    }))
+
   const reader = createSessionReader({ sessions, open, append, seen, filters, records, disk })
 
   return {
@@ -185,12 +202,24 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       limitQueue(session)
       return packet.messageId
     },
-    /** In the order of their arrival; what has been sent before says so. */
-    queueOf: (client: string): (StoredPacket & { dup: boolean })[] =>
-      (sessions.get(client)?.queue ?? []).map(({ packet }) => ({
-        ...packet,
-        dup: packet.cmd === 'publish' && packet.messageId !== undefined,
-      })),
+    queueOf,
+    /**
+     * The same for a client that is back. Those of QoS 2 that have not been sent have an id now: with one that is on disk before, the client knows
+     * a message that comes again after a kill.
+     */
+    takeUp(client: string): (StoredPacket & { dup: boolean })[] {
+      const session = sessions.get(client)
+      const packets = queueOf(client)
+      let wanted = 1
+      for (const [place, queued] of session?.queue.entries() ?? []) {
+        const packet = packets[place]
+        if (!session || !packet || packet.qos !== 2 || packet.messageId !== undefined) continue
+        packet.messageId = freeMessageId(session, queued, wanted)
+        assign(session, queued, packet.messageId)
+        wanted = packet.messageId + 1
+      }
+      return packets
+    },
     /** Takes out what has never been sent, in the order of its arrival. */
     takeUnsent(client: string): Pick<StoredPacket, 'topic' | 'payload' | 'qos'>[] {
       const session = sessions.get(client)
@@ -198,30 +227,28 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       if (session !== undefined) for (const queued of unsent) remove(session, queued)
       return unsent.map(({ packet: { topic, payload, qos } }) => ({ topic, payload, qos }))
     },
-    /** Notes the message id with which a message is being sent; a free one, which `packet` then has. */
-    sending(client: string, packet: StoredPacket): void {
+    /** Notes the message id with which a message is being sent; a free one, which `packet` then has. Answers whether it is another one. */
+    sending(client: string, packet: StoredPacket): boolean {
       const session = sessions.get(client)
       const queued = session?.queue.findLast(
         (one) => one.packet.brokerCounter === packet.brokerCounter && one.packet.brokerId === packet.brokerId,
       )
       // A packet that has given way to newer ones is sent all the same; only its repetition is lost.
-      if (session === undefined || queued === undefined || packet.messageId === undefined) return
+      if (session === undefined || queued === undefined || packet.messageId === undefined) return false
       packet.messageId = freeMessageId(session, queued, packet.messageId)
-      if (queued.packet.messageId === packet.messageId) return
-      if (queued.packet.messageId !== undefined) session.sent.delete(queued.packet.messageId)
-      queued.packet = { ...queued.packet, messageId: packet.messageId }
-      session.sent.set(packet.messageId, queued)
-      records.keepQueued(session, queued)
-      records.leaveShared(session, queued)
+      if (queued.packet.messageId === packet.messageId) return false
+      assign(session, queued, packet.messageId)
+      return true
     },
-    /** The client has the message of QoS 2: its release takes its place. */
-    released(client: string, messageId: number): void {
+    /** The client has the message of QoS 2: its release takes its place. Answers whether it has not before. */
+    released(client: string, messageId: number): boolean {
       const session = sessions.get(client)
       const queued = session?.sent.get(messageId)
-      if (session === undefined || queued === undefined || queued.packet.cmd === 'pubrel') return
+      if (session === undefined || queued === undefined || queued.packet.cmd === 'pubrel') return false
       session.queuedBytes -= queued.packet.payload.length
       queued.packet = releaseOf(messageId)
       records.keepQueued(session, queued)
+      return true
     },
     /** The client has confirmed it. */
     confirmed(client: string, messageId: number | undefined): StoredPacket | undefined {

@@ -92,12 +92,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
   let unwrittenSubscriptions: Promise<void> | undefined
 
   function keepSubscription(client: string, subscription: StoredSubscription): void {
-    if (!sessions.subscribe(client, subscription)) return
-    const written = disk.written()
-    unwrittenSubscriptions = written
-    void written?.then(() => {
-      if (unwrittenSubscriptions === written) unwrittenSubscriptions = undefined
-    })
+    if (sessions.subscribe(client, subscription)) unwrittenSubscriptions = disk.written()
   }
 
   function keepIncoming({ id, clean }: ClientKey): void {
@@ -109,6 +104,12 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
         encodeBrokerRecord({ kind: 'unreleased', client: id, messageIds: [...(incoming.get(id) ?? [])] }),
       )
     }
+  }
+
+  async function* takeUp(client: string): AsyncGenerator<StoredPacket> {
+    const packets = sessions.takeUp(client)
+    await disk.written()
+    yield* packets
   }
 
   function forgetIncoming(id: string): void {
@@ -160,7 +161,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
     keepSubscription,
-    /** The subscriptions of sessions are on disk; undefined: they have been. */
+    /** Resolves when those of sessions are on disk. */
     subscriptionsWritten: () => unwrittenSubscriptions,
     /** How much it is to keep a message on this topic for sessions; in those. */
     cost: sessions.cost,
@@ -226,10 +227,13 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       }
       return settled(undefined)
     },
-    /** Notes the message id of a packet that is being sent, or replaces it by its release. */
+    /** Notes the message id of a packet that is being sent, or replaces it by its release: of QoS 2 on disk, before the client hears of it. */
     async outgoingUpdate({ id }: ClientKey, packet: StoredPacket): Promise<void> {
-      if (packet.cmd === 'publish') sessions.sending(id, packet)
-      else if (packet.messageId !== undefined) sessions.released(id, packet.messageId)
+      const isChanged =
+        packet.cmd === 'publish'
+          ? sessions.sending(id, packet) && packet.qos === 2
+          : packet.messageId !== undefined && sessions.released(id, packet.messageId)
+      if (isChanged) await disk.written()
     },
     async outgoingClearMessageId(
       { id }: ClientKey,
@@ -237,7 +241,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     ): Promise<StoredPacket | undefined> {
       return sessions.confirmed(id, messageId)
     },
-    outgoingStream: ({ id }: ClientKey): Readable => Readable.from(sessions.queueOf(id)),
+    outgoingStream: ({ id }: ClientKey): Readable => Readable.from(takeUp(id)),
 
     /** Only that it has arrived: whoever repeats a message of QoS 2 is answered without its content. */
     async incomingStorePacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
