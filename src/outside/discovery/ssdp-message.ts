@@ -19,6 +19,7 @@ export interface SsdpMessage {
 
 /** Bytes of one message. */
 const messageLimit = 8_192
+/** Headers of one message, and those that are kept of one thing, with their bytes. */
 const headerLimit = 40
 const headerBytes = 4_096
 const nameLimit = 255
@@ -62,9 +63,13 @@ function placeOf(location: string, address: string): Pick<SsdpMessage, 'host' | 
 }
 
 function kept(headers: ReadonlyMap<string, string>): Txt {
+  return firstHeaders([...headers].filter(([name]) => !passing.includes(name)))
+}
+
+/** As many as are kept of one thing. */
+export function firstHeaders(headers: Txt): Txt {
   let bytes = 0
-  return [...headers].filter(([name, value]) => {
-    if (passing.includes(name)) return false
+  return headers.slice(0, headerLimit).filter(([name, value]) => {
     bytes += name.length + value.length
     return bytes <= headerBytes
   })

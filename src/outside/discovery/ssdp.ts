@@ -13,7 +13,7 @@ import {
   takeDueQuery,
 } from './lease.ts'
 import type { MulticastPlace } from './multicast-sockets.ts'
-import { readSsdp, type SsdpMessage, writeSearch } from './ssdp-message.ts'
+import { firstHeaders, readSsdp, type SsdpMessage, writeSearch } from './ssdp-message.ts'
 
 /** SSDP, as UPnP has it: searches, and announcements that nobody has asked for. */
 
@@ -92,7 +92,7 @@ export function createSsdp({ clock, send, set, warn }: FinderContext, place: Mul
     const before = thing.get(address)?.said.headers ?? []
     const names = new Set(said.headers.map(([name]) => name))
     // Announcements and answers have different ones.
-    const headers = [...said.headers, ...before.filter(([name]) => !names.has(name))].slice(0, 40)
+    const headers = firstHeaders([...said.headers, ...before.filter(([name]) => !names.has(name))])
     headers.sort(([one], [other]) => (one < other ? -1 : 1))
     thing.set(address, { said: { ...said, headers }, lease })
     things.set(said.name, thing)

@@ -128,6 +128,21 @@ test('an answer that says less than an announcement, or the same in another orde
   ])
 })
 
+test('of a thing that says something else each time as much is kept as of one message', () => {
+  const { told, ssdp, notify } = stage()
+  ssdp.ask('x')
+  for (let at = 0; at < 100; at += 1) notify('alive', 'uuid:1', '192.0.2.1', `A${at}: ${'x'.repeat(4_000)}`)
+  for (let at = 0; at < 100; at += 1) notify('alive', 'uuid:2', '192.0.2.1', `A${at}: x`)
+  const [large, many] = ['uuid:1', 'uuid:2'].map(
+    (name) => told.findLast(([key]) => key === name)?.[1]?.txt ?? [],
+  )
+  assert.ok(large && many)
+  const bytes = large.flat().reduce((sum, text) => sum + text.length, 0)
+  // With `st` and its value, which is told as well.
+  assert.ok(bytes > 4_000 && bytes <= 4_096 + 'stx'.length, `${bytes}`)
+  assert.deepEqual([large.some(([name]) => name === 'a99'), many.length], [true, 40 + 1])
+})
+
 test('the farewell of a thing that nobody knows is told to nobody', () => {
   const { told, ssdp, notify } = stage()
   ssdp.ask('x')
