@@ -80,6 +80,17 @@ test('many services of one kind keep none of another from being found', () => {
   assert.deepEqual(told, ['_a._tcp one:80'])
 })
 
+test('of as many services as may be known each is believed for longer when it says so again', () => {
+  const { clock, told, dns, hear } = stage()
+  dns.ask('_a._tcp')
+  hear(pointer('one', 100), target(), texts(), address())
+  for (let at = 1; at < instanceLimit; at += 1) hear(pointer(`n${at}`))
+  clock.advance(90_000)
+  hear(pointer('one', 100))
+  clock.advance(90_000)
+  assert.deepEqual(told, ['_a._tcp one:80'])
+})
+
 test('of many questions at once three hundred are asked', () => {
   const { clock, dns, asked, hear } = stage()
   dns.ask('_a._tcp')

@@ -36,6 +36,7 @@ async function stage(t: TestContext) {
   subscribe('udp.socket', note)
   const heard: string[] = []
   const asked: string[] = []
+  let doubts = 0
   let context: FinderContext | undefined
   const finder = createFinder({
     ...{ clock, networks, place: { groups: { IPv4: group, IPv6: 'ff02::fb' }, port, answersTo: 'group' } },
@@ -49,7 +50,9 @@ async function stage(t: TestContext) {
           clock.pause(5)
         },
         forget: () => undefined,
-        doubt: () => undefined,
+        doubt() {
+          doubts += 1
+        },
       }
     },
   })
@@ -80,18 +83,23 @@ async function stage(t: TestContext) {
     return told
   }
 
-  /** So many messages are said, and have come. */
+  /** So many messages are said, and have come, if anybody listens. */
   async function say(count: number): Promise<void> {
     // As many at a time as a socket reads in one turn.
     for (let left = count; left > 0; left -= 30) {
       const wanted = come + Math.min(30, left)
       for (let next = come + 1; next <= wanted; next += 1) sender.send(`${next}`, port, group)
-      while (come < wanted) await turn()
+      while (come < wanted && sockets.some(isBound)) await turn()
     }
     await turn()
   }
 
-  return { clock, context, heard, asked, sockets, look, say, isOpen: () => sockets.some(isBound) }
+  return {
+    ...{ clock, context, finder, heard, asked, sockets, look, say, isOpen: () => sockets.some(isBound) },
+    doubts: () => doubts,
+    /** Says it to this machine alone. */
+    whisper: (text: string) => sender.send(text, port, '127.0.0.1'),
+  }
 }
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
@@ -118,7 +126,7 @@ test('strangers get five milliseconds at one go, and the next message has to wai
 })
 
 test('of a flood a hundred messages wait; after five hundred that were left out nothing is heard for a second', async (t) => {
-  const { clock, heard, asked, look, say, isOpen } = await stage(t)
+  const { clock, heard, asked, look, say, isOpen, doubts } = await stage(t)
   const told = await look('a')
   await say(101)
   assert.deepEqual([heard.length, told], [1, ['ready']])
@@ -138,16 +146,17 @@ test('of a flood a hundred messages wait; after five hundred that were left out 
   assert.deepEqual(asked, ['a'])
   await say(1)
   assert.deepEqual([heard.length, told], [2, ['ready', flooded]])
+  assert.equal(doubts(), 0, 'what was found is believed all the same')
 })
 
 test('messages that were left out before the last look at the networks count no more', async (t) => {
-  const { clock, look, say, isOpen } = await stage(t)
+  const { clock, sockets, look, say, isOpen } = await stage(t)
   await look('a')
-  await say(101 + 499)
+  // Of the hundred that wait some are left out, too: the time of strangers is used up.
+  await say(101 + 390)
   clock.advance(10_000)
-  // The time of strangers is used up by then, and who waited has been heard or left out.
-  await say(300)
-  assert.equal(isOpen(), true)
+  await say(101 + 390)
+  assert.deepEqual([isOpen(), sockets.length], [true, 1])
 })
 
 test('strangers get a tenth of the time: what is more is left out, and said once a minute', async (t) => {
@@ -216,4 +225,44 @@ test('who looks for what others look for already is told what is there now, and 
   assert.deepEqual(second, ['ready', 'lasting:80'])
   clock.advance(1_000)
   assert.deepEqual(asked, ['a'])
+})
+
+test('what is said to this machine alone, as others than its neighbours can, is not heard', async (t) => {
+  const { heard, look, say, whisper } = await stage(t)
+  await look('a')
+  whisper('from afar')
+  await say(1)
+  assert.deepEqual(heard, ['1'])
+})
+
+const unexpected = (): void => assert.fail('nobody is told any more')
+const deaf = { ready: unexpected, tell: unexpected, failed: unexpected, warn: unexpected }
+
+test('who looks no more a moment later is told nothing, and it is not asked for', async (t) => {
+  const { clock, finder, asked, look } = await stage(t)
+  await look('a')
+  finder.watch('b', deaf)()
+  await turn()
+  clock.advance(1_000)
+  assert.deepEqual(asked, ['a', 'a'])
+})
+
+test('who says twice to look no more ends nothing that others have begun meanwhile', async (t) => {
+  const { clock, context, finder, look } = await stage(t)
+  await look('a')
+  const stop = finder.watch('b', deaf)
+  stop()
+  const told = await look('b')
+  stop()
+  clock.advance(1_000)
+  context.set('b', 'one', service('one', 80))
+  assert.deepEqual(told, ['ready', 'one:80'])
+})
+
+test('a search that ends before the network is listened to leaves nothing open', async (t) => {
+  const { clock, finder, sockets, isOpen } = await stage(t)
+  finder.watch('a', deaf)()
+  assert.deepEqual([sockets.length, isOpen()], [1, true])
+  await turn()
+  assert.deepEqual([isOpen(), clock.waiting], [false, 0])
 })

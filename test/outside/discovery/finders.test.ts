@@ -218,6 +218,7 @@ test('networks that cannot be listed for a while end no search that runs, and on
   const beginning = await look('ssdp', 'x')
   assert.deepEqual(beginning.told, ['failed: too many open files'])
   isListed = true
+  assert.deepEqual((await look('ssdp', 'x')).told, ['ready'])
   clock.advance(10_000)
   responder.announce({ type: '_a._tcp', name: 'one' })
   await running.heard('one:80')

@@ -48,6 +48,48 @@ test('an answer is read, and what is none, or too much, or damaged, is nothing',
   )
 })
 
+test('a message is read up to 9000 bytes and 300 things, whatever they are', () => {
+  const one = { type: 'A', name: 'h.local', ttl: 10, data: '192.0.2.1' } as const
+  const padding = (bytes: number): Buffer =>
+    encode({
+      ...{ type: 'response', answers: [one] },
+      additionals: [{ type: 'NULL', name: 'h.local', ttl: 10, data: Buffer.alloc(bytes) }],
+    })
+  const room = 9_000 - padding(0).length
+  assert.deepEqual(
+    [padding(room), padding(room + 1)].map((message) => readAnswer(message).length),
+    [1, 0],
+  )
+  for (const part of ['questions', 'answers', 'authorities', 'additionals'] as const) {
+    const things = (count: number): number => {
+      const others = Array.from({ length: count }, () =>
+        part === 'questions' ? { ...one, class: 'IN' } : one,
+      )
+      const parts = { answers: [one], [part]: part === 'answers' ? [one, ...others] : others }
+      return readAnswer(encode({ type: 'response', ...parts })).length
+    }
+    assert.ok(things(299) > 0, part)
+    assert.equal(things(300), 0, part)
+  }
+})
+
+test('an answer that says that something failed, or is of another kind, is none', () => {
+  const read = (flags: number): number =>
+    readAnswer(
+      encode({ ...{ type: 'response', flags }, answers: [{ type: 'A', name: 'h', data: '192.0.2.1' }] }),
+    ).length
+  const [isAuthoritative, nameError, update] = [0x0400, 3, 5 << 11]
+  assert.deepEqual([0, isAuthoritative, nameError, update].map(read), [1, 1, 0, 0])
+})
+
+test('only an address that says so takes the place of others', () => {
+  const answers = [true, false].map((flush) => ({ type: 'A', name: 'h', data: '192.0.2.1', flush }) as const)
+  assert.deepEqual(
+    readAnswer(encode({ type: 'response', answers })).map((record) => 'flush' in record && record.flush),
+    [true, false],
+  )
+})
+
 test('no message makes reading fail, or take long', () => {
   fc.assert(
     fc.property(
@@ -114,6 +156,8 @@ test('of what a service tells of itself, huge, nameless and repeated parts are l
     ['sum', '1=2'],
   ])
   assert.ok(read.length < 25)
+  const many = Array.from({ length: 150 }, (_, at) => Buffer.from(`k${at}`))
+  assert.equal(readTexts(many).length, 100)
 })
 
 test('an announcement of SSDP is read, and what is none is not', () => {
@@ -146,6 +190,17 @@ test('an announcement of SSDP is read, and what is none is not', () => {
         ['location', 'javascript:1'],
       ],
     },
+  )
+  // An address that is none leads to who has said it.
+  assert.deepEqual(
+    ['http://[', 'http://a:99999/', 'https:', '/x'].map((location) => {
+      const said = readSsdp(
+        Buffer.from(`HTTP/1.1 200 OK\r\nST: a\r\nUSN: b\r\nLOCATION: ${location}\r\n\r\n`),
+        { address: '192.0.2.9' },
+      )
+      return [said?.host, said?.port]
+    }),
+    Array.from({ length: 4 }, () => ['192.0.2.9', undefined]),
   )
   // Of several that say the same the first counts, and neither what is no header nor what stands behind the head.
   assert.deepEqual(
