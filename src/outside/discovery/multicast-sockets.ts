@@ -45,10 +45,8 @@ export async function openMulticastSockets(
   const sockets = new Set<Socket>()
   const senders: Sender[] = []
   let failure = 'this machine has no network'
-  let closed = false
 
   function close(): void {
-    closed = true
     for (const socket of sockets) socket.close()
     sockets.clear()
   }
@@ -71,9 +69,7 @@ export async function openMulticastSockets(
       socket.bind(at)
     })
     socket.removeAllListeners('error')
-    socket.on('error', (error) => {
-      if (!closed) failed(messageOf(error))
-    })
+    socket.on('error', (error) => failed(messageOf(error)))
     socket.on('message', heard)
     socket.setMulticastTTL(timeToLive)
     return socket
