@@ -293,6 +293,17 @@ const refusals: Record<
     code: 'host_version_unsupported',
     sentence: /needs host version 1\.0\.1 or newer; this is 1\.0\.0/,
   },
+  'an entry that needs a newer host, whose manifest is none for this one,': {
+    files: clockRepository('1.0.0', { entry: { minHostVersion: '1.0.1' }, manifest: { files: 'all' } }),
+    code: 'host_version_unsupported',
+    sentence: /needs host version 1\.0\.1 or newer/,
+  },
+  'an entry that needs a newer host, by the version of its manifest,': {
+    files: clockRepository('1.1.0', { entry: { minHostVersion: '1.0.1' }, manifest: { version: '1.0.5' } }),
+    version: '1.0.5',
+    code: 'host_version_unsupported',
+    sentence: /needs host version 1\.0\.1 or newer/,
+  },
   'a manifest that needs a newer host': {
     files: clockRepository('1.0.0', { manifest: { minHostVersion: 'v2.0.0' } }),
     code: 'host_version_unsupported',
@@ -507,6 +518,12 @@ test('the repository is chosen by name, by display name, or as the only one that
   assert.equal(await catalog.choose([two, one, broken], '@test/clock'), one)
   assert.equal(await catalog.choose([one, two], '@test/clock', { name: 'two' }), two)
   assert.equal(await catalog.choose([one, two], '@test/clock', { name: 'Second' }), two)
+  const [twin, displayed] = [{ name: 'twin', url: './two' }, { name: 'Second' }]
+  assert.equal(
+    (await problemOf(catalog.choose([twin, two], '@test/clock', displayed))).code,
+    'ambiguous_repository',
+  )
+  assert.equal(await catalog.choose([twin, two], '@test/clock', { ...displayed, holder: 'two' }), two)
 
   const refused = async (...given: Parameters<typeof catalog.choose>): Promise<[string, string]> => {
     const { code, message } = await problemOf(catalog.choose(...given))

@@ -132,6 +132,8 @@ test('the catalog asks a server once in half a minute, and an installation alway
   assert.equal(server.requests.at(-1)?.headers['if-modified-since'], 'Thu, 01 Jan 2026 00:00:00 GMT')
   await (await catalog.stage(repository, clockPlugin)).discard()
   assert.equal(asked(), 3)
+  assert.equal(await catalog.choose([repository], clockPlugin.fullId), repository)
+  assert.equal(asked(), 4)
 })
 
 test('a server that says nothing is waited for once by the catalog, which asks it in between from then on, and by whoever wants it fresh', async (context) => {
@@ -425,20 +427,6 @@ test('a plugin that comes file by file, each just in time, is given up after a m
   const { message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
   assert.match(message, /did not arrive within 60 s/)
   assert.deepEqual(await readTree(directory), {})
-})
-
-test('the end of the host cuts a fetch off', async (context) => {
-  const { catalog, clock } = await createStage(context)
-  let reached = (): void => undefined
-  const waiting = new Promise<void>((resolve) => {
-    reached = resolve
-  })
-  const server = await startServer(context, () => reached())
-  const outcome = problemOf(catalog.stage(at(server.url), clockPlugin))
-  await waiting
-  await catalog.close()
-  assert.equal((await outcome).code, 'shutting_down')
-  assert.equal(clock.waiting, 0)
 })
 
 /** The index of the clock with the sha256 of these files of the repository. */

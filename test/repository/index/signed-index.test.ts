@@ -176,6 +176,19 @@ test('a signature that is too large is not read to its end', async (context) => 
   const { code, message } = await problemOf(catalog.stage({ ...pinned, url: server.url }, clockPlugin))
   assert.equal(code, 'repository_unreachable')
   assert.match(message, /plugins\.json\.minisig is larger than 16384 bytes/)
+  assert.equal(
+    server.requests.length,
+    2,
+    'an index is fetched again only where the two may not belong together',
+  )
+})
+
+test('a repository that was signed at a time beyond all dates is listed, and its time is a number', async (context) => {
+  const { directory, catalog } = await createStage(context)
+  const repository = { ...pinned, url: join(directory, 'repository') }
+  await writeTree(repository.url, signedTree(plain, key, 999_999_999_999_999))
+  const [status] = await catalog.statuses([repository])
+  assert.deepEqual([status?.error, status?.signedAt], [null, 'second 999999999999999'])
 })
 
 /** Answers `now` for a path as often as it is asked for, then `later`. */
