@@ -69,9 +69,6 @@ export async function fetchPlugin(options: FetchOptions): Promise<FetchedPlugin>
   if (signed) requireHashes(plugin, entry, allFiles(manifest))
   const lua = new Set(luaFiles(manifest))
   const waiting = allFiles(manifest).filter((file) => file !== manifestFile)
-  if (waiting.length + 1 > limits.pluginFiles) {
-    throw new SourceError(`${plugin.fullId} names more than ${limits.pluginFiles} files`)
-  }
   const fetchInTurn = async (): Promise<void> => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       if (await fetchFile(file)) continue

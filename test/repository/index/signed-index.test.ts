@@ -119,6 +119,11 @@ const refusals: [title: string, tree: Tree, message: RegExp][] = [
     withHashes((sha256) => delete sha256['plugin.json']),
     /no sha256 for plugin\.json of @test\/clock.*"lupine sign" fills it in/,
   ],
+  [
+    'no hash of a manifest at which nobody can look',
+    { ...withHashes((sha256) => delete sha256['plugin.json']), 'clock/plugin.json': '{' },
+    /no sha256 for plugin\.json of @test\/clock/,
+  ],
   ['no hash of the code', withHashes((sha256) => delete sha256['init.lua']), /no sha256 for init\.lua/],
   ['no hash of a file', withHashes((sha256) => delete sha256['lib.lua']), /no sha256 for lib\.lua/],
   ['no hash of a document', withHashes((sha256) => delete sha256['README.md']), /no sha256 for README\.md/],
