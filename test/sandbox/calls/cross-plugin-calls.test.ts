@@ -60,6 +60,21 @@ test('§9 a plugin is found once its init callback has come back, not before', a
   })
 })
 
+test('§9 a plugin is not found any more once it is being unloaded, also by whom its onCleanup calls', async () => {
+  await withStage(async ({ load }) => {
+    await load('early', `function plugin:finds() return Plugin.get("late") ~= nil end`)
+    const { isolate, recorder } = await load(
+      'late',
+      `plugin:on("look", function() print(Plugin.get("early"):finds()) end)
+       plugin:onCleanup(function() print(Plugin.get("early"):finds()) end)`,
+    )
+    isolate.deliverEvent('look', json())
+    await recorder.logged('true')
+    await isolate.unload()
+    assert.deepEqual(recorder.logs(), ['info true', 'info false'])
+  })
+})
+
 test('§9 Plugin.list tells of all installed plugins', async () => {
   await withStage(async ({ load }) => {
     const { recorder } = await load(
