@@ -144,6 +144,24 @@ test('everything that stops a plugin is told at once, each with its place', () =
   assert.match(message, /, and 17 more\.$/)
 })
 
+test('a path that no disk takes, or not as it is written, and a version without end are an error', () => {
+  const files = [
+    'init.lua',
+    `${'a'.repeat(251)}.lua`,
+    `${'a'.repeat(252)}.lua`,
+    'a\u0007',
+    'a/b\n',
+    'a\u007f',
+    'a\ud800',
+  ]
+  const version = (build: number): string => `1.0.0+${'a'.repeat(build)}`
+  assert.deepEqual(
+    refusal(JSON.stringify({ ...minimal, files, version: version(251) })).errors.map(([path]) => path),
+    ['/version', '/files/2', '/files/3', '/files/4', '/files/5', '/files/6'],
+  )
+  assert.equal(parseManifest({ ...minimal, version: version(250) }, clock).version, version(250))
+})
+
 /** Members as people write them, and as they are read. */
 const readAs: [Record<string, unknown>, Record<string, unknown>][] = [
   [{ description: null, author: null, permissions: null, files: null }, {}],
