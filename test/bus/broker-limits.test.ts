@@ -78,8 +78,8 @@ for (const way of ways) {
     const strict = await startBothWays(context, {
       limits: { connectionsPerAddress: 1, isOwnAddress: () => false },
     })
-    await connect(context, strict.urls.TCP)
-    await assert.rejects(connect(context, strict.urls[way]))
+    await connect(context, strict.urls[way])
+    for (const other of ways) await assert.rejects(connect(context, strict.urls[other]))
     const own = await startBothWays(context, { limits: { connectionsPerAddress: 1 } })
     await connect(context, own.urls[way])
     await connect(context, own.urls[way])
