@@ -162,6 +162,27 @@ test('a path that no disk takes, or not as it is written, and a version without 
   assert.equal(parseManifest({ ...minimal, version: version(250) }, clock).version, version(250))
 })
 
+test('names that every object knows, and warnings that a manifest has written itself, mean nothing', () => {
+  const own = { valueOf: 1, constructor: 'x', hasOwnProperty: null }
+  const warnings = [{ path: '', message: 'all is well' }]
+  assert.deepEqual(parseManifest({ ...minimal, ...own, warnings }, clock), { ...minimal, ...own })
+})
+
+test('a definition whose key has a line break is looked at like any other', () => {
+  const { config, warnings } = parseManifest({ ...minimal, config: { 'a\nb': 5 } }, clock)
+  assert.deepEqual([config, warnings?.map(({ path }) => path)], [{}, ['/config/a\nb']])
+})
+
+test('one list of permissions has a hundred entries at most', () => {
+  const hosts = Array.from({ length: 101 }, (_, at) => `h${at}.example`)
+  assert.deepEqual(
+    refusal({ ...minimal, permissions: { hosts } }).errors.map(([path]) => path),
+    ['/permissions/hosts'],
+  )
+  const listed = parseManifest({ ...minimal, permissions: { hosts: hosts.slice(1) } }, clock)
+  assert.equal(listed.permissions?.hosts?.length, 100)
+})
+
 /** Members as people write them, and as they are read. */
 const readAs: [Record<string, unknown>, Record<string, unknown>][] = [
   [{ description: null, author: null, permissions: null, files: null }, {}],

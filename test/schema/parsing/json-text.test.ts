@@ -99,3 +99,9 @@ test('a member is known again however its name is written, at any place', () => 
   assert.ok(parsed.ok)
   assert.deepEqual(parsed.repeated, ['/x/1/a"~1', '/x', '/x/'])
 })
+
+test('a number that is more than can be kept is told, however it is written, and no other', () => {
+  const read = (text: string): boolean => parseJsonText(new TextEncoder().encode(text)).ok
+  assert.deepEqual(['1e999', '[-1E+400]', `{"a":${'9'.repeat(400)}}`].map(read), [false, false, false])
+  assert.deepEqual(['1e308', `"1e999"`, '1e-999', `0.${'9'.repeat(400)}`].map(read), [true, true, true, true])
+})
