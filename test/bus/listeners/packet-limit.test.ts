@@ -239,3 +239,26 @@ test('A message that ends in another chunk than it begins counts for all its rec
   await setImmediate()
   assert.deepEqual(other.read(), packet(1))
 })
+
+test('A message of which the topic has not come yet is read as far as it is there', async () => {
+  const connection = new PassThrough()
+  const asked: string[] = []
+  limitPackets(
+    connection,
+    limits,
+    createReadScheduler(),
+    (topic) => asked.push(topic),
+    () => assert.fail('none is too large'),
+  )
+  const message = publishPacket({ topic: 'topic', payload: 'x', qos: 0 })
+  const parts = [
+    [0, 2, 3, 4, 6],
+    [0, 6],
+  ].flatMap((cuts) => cuts.map((at, index) => message.subarray(at, cuts[index + 1])))
+  for (const part of [packet(0), ...parts]) {
+    connection.write(part)
+    assert.deepEqual(connection.read(), part)
+    await setImmediate()
+  }
+  assert.deepEqual(asked, [])
+})
