@@ -226,7 +226,7 @@ const allowedInside: Record<string, Record<string, string[]>> = {
     running: ['lifecycle.ts', 'permissions', 'stores', 'triggers'],
     'context.ts': ['ownership.ts', 'permissions', 'stores', 'manifests', 'trust', 'running'],
     queries: ['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'secrets', 'manifests', 'running'],
-    sources: ['lifecycle.ts', 'context.ts', 'secrets'],
+    sources: ['lifecycle.ts', 'context.ts', 'secrets', 'running'],
     loading: ['lifecycle.ts', 'context.ts', 'secrets', 'manifests', 'running', 'sources'],
     installing: [
       ...['lifecycle.ts', 'context.ts', 'ownership.ts', 'permissions', 'secrets', 'manifests', 'running'],

@@ -228,7 +228,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     },
     handover,
     finishLeft: reconciler.now,
-    place: createPlacementCommand(context, { get, requireRunning, snapshots }),
+    place: createPlacementCommand(context, { get, requireRunning, snapshots, reconciler }),
     events,
     freeRetained: (plugin, topic) => void retained.take(plugin, topic, 0),
     get storesFailure() {

@@ -2,28 +2,12 @@ import assert from 'node:assert/strict'
 import { readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { systemClock } from '../../src/base/time/clock.ts'
 import { defaultRestartPolicy } from '../../src/lifecycle/loading/restart-policy.ts'
-import { defaultRepositoryLimits } from '../../src/repository/limits.ts'
 import { command, nextFact, startHostFor, type TestHost } from '../helpers/test-host.ts'
-import {
-  clockRepository,
-  type Handler,
-  serve,
-  startServer,
-  type WebServer,
-} from '../repository/repository-fixture.ts'
+import { clockRepository, serve, startServer } from '../repository/repository-fixture.ts'
+import { clock, holdManifest } from './silent-repository.ts'
 
 /** Nobody waits for a repository that has been asked for an update of a plugin, and it waits for nobody. */
-
-/** Deadlines of requests to repositories never come. */
-const clock: typeof systemClock = {
-  ...systemClock,
-  schedule: (milliseconds, callback) =>
-    milliseconds === defaultRepositoryLimits.requestTime || milliseconds === defaultRepositoryLimits.stageTime
-      ? { cancel: () => undefined }
-      : systemClock.schedule(milliseconds, callback),
-}
 
 /** Ends by itself when somebody sets its control. */
 const lua = `local plugin = Plugin:new("clock")
@@ -44,26 +28,6 @@ async function startWith(context: TestContext) {
   await command(host, 'install', { fullId: '@test/clock' })
   await command(host, 'clock/toggle', { enabled: true })
   return { host, server }
-}
-
-/** From now on the server answers everything but a question for the plugin's manifest. */
-function holdManifest(server: WebServer, answer: Handler) {
-  const held: (() => void)[] = []
-  let hangUp: (() => void) | undefined
-  /** Such a question is over. */
-  const hungUp = new Promise<void>((resolve) => (hangUp = resolve))
-  const asked = new Promise<void>((resolve) => {
-    server.handle = (request, response) => {
-      if (request.url !== '/clock/plugin.json') {
-        answer(request, response)
-        return
-      }
-      held.push(() => answer(request, response))
-      response.once('close', () => hangUp?.())
-      resolve()
-    }
-  })
-  return { asked, hungUp, held }
 }
 
 /** A host with a running plugin, and an update of it whose repository has been asked for a file, and does not answer. */

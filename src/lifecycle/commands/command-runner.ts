@@ -7,15 +7,21 @@ import type { SupervisionParts } from '../supervision/reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext, ReleasableTurn } from '../lifecycle.ts'
 import { ElsewhereError } from '../ownership.ts'
-import { moveToAnotherHost } from '../running/load-cancellation.ts'
+import { type CommandEnds, moveToAnotherHost } from '../running/load-cancellation.ts'
+
+/** A command that does not wait for what it makes needless. `name`: for people. */
+export interface Interrupting {
+  name: string
+  ends: CommandEnds
+}
 
 /** Runs commands one after another for each plugin, and answers each when all it did is on disk. */
 export interface CommandRunner {
   /**
    * Runs a command for one plugin after those before it; answers its outcome when all is on disk. While it has released its
    * turn, others are carried out. Throws
-   * `invalid_transition` when a load that belongs to it was interrupted by another command. `interrupting`: the
-   * name of a command that ends a load which is under way rather than wait for it. A request that comes again, also by way
+   * `invalid_transition` when a load that belongs to it was interrupted by another command, unless that one loads it.
+   * `interrupting`: a command that ends what is under way rather than wait for it. A request that comes again, also by way
    * of another host, is not carried out again.
    */
   run<T>(
@@ -23,7 +29,7 @@ export interface CommandRunner {
     id: string,
     task: CommandTask,
     outcome: () => T,
-    interrupting?: string,
+    interrupting?: Interrupting,
   ): Promise<T>
   /** Throws `shutting_down` once the host stops. */
   requireRunning(): void
@@ -35,8 +41,10 @@ export interface CommandRunner {
 /** How often a command is decided, while what its host did before becomes known only then. */
 const mostDecisions = 5
 
+/** Ends what a command holds, as it has its turn; whether that has ended anything. */
+type TakeTurn = () => boolean
 type CommandTask = (turn: ReleasableTurn) => Promise<void>
-type CommandOf<T> = [id: string, task: CommandTask, outcome: () => T, interrupting?: string]
+type CommandOf<T> = [id: string, task: CommandTask, outcome: () => T, interrupting?: Interrupting]
 
 export function createCommandRunner(
   context: LifecycleContext,
@@ -76,10 +84,11 @@ export function createCommandRunner(
     const seen = snapshotOfPlugin(context, id)
     const isInterrupting = interrupting !== undefined && !isDone(command)
     if (isInterrupting) requireRevision(seen, expectedRevision)
-    const takeTurn = isInterrupting ? loads.hold(id, `${interrupting} (${by})`) : undefined
+    const hold = () => interrupting && loads.hold(id, `${interrupting.name} (${by})`, interrupting.ends)
+    const takeTurn = isInterrupting ? hold() : undefined
     const inTurn = () =>
       context.mutex.run(id, async () => {
-        takeTurn?.()
+        const hasEnded = takeTurn?.() === true
         requireOwnership(id)
         const isRepeated = isDone(command)
         loads.takeInterruption(id)
@@ -95,11 +104,13 @@ export function createCommandRunner(
             const present = snapshotOfPlugin(context, id)
             // What came of the load that the command has ended is no change by somebody else.
             const isOutcome =
-              takeTurn !== undefined &&
+              (hasEnded || interrupting?.ends === 'everything') &&
               seen.value === 'loading' &&
               present.context.revision === seen.context.revision + 1
             if (!isOutcome) requireRevision(present, expectedRevision)
-            if (await isDecided(id, () => task(turnOf(id, command)), tries)) break
+            const accepted = expectedRevision === undefined ? undefined : present.context.revision
+            const turn = turnOf(id, { ...command, expectedRevision: accepted }, hold)
+            if (await isDecided(id, () => task(turn), tries)) break
           }
           requireWholeLoad(id)
         } catch (error) {
@@ -115,10 +126,13 @@ export function createCommandRunner(
     return snapshots.include(inTurn)
   }
 
-  function turnOf(id: string, command: CommandContext): ReleasableTurn {
+  /** `hold`: as the command waits for its first turn. */
+  function turnOf(id: string, command: CommandContext, hold: () => TakeTurn | undefined): ReleasableTurn {
     return {
       async whileReleased(work, undo) {
-        const done = await context.mutex.whileReleased(id, work)
+        let takeTurn: TakeTurn | undefined
+        const held = () => work().finally(() => void (takeTurn = hold()))
+        const done = await context.mutex.whileReleased(id, held).finally(() => takeTurn?.())
         try {
           requireRunning()
           requireOwnership(id)

@@ -7,7 +7,7 @@ import { parseFullId } from '../../schema/names/identifier.ts'
 import type { FailedUpdate, Plugin } from '../../schema/plugin/plugin.ts'
 import { readChosenLimits } from '../../schema/plugin/plugin-limits.ts'
 import type { ChangeChecker } from '../installing/change-checker.ts'
-import type { CommandRunner } from './command-runner.ts'
+import type { CommandRunner, Interrupting } from './command-runner.ts'
 import type { Configuration } from './configuration.ts'
 import { isSafeMode, type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { Installer } from '../installing/installer.ts'
@@ -54,7 +54,7 @@ export function createPluginCommands(
     by: CommandContext,
     id: string,
     task: () => Promise<void>,
-    interrupting?: string,
+    interrupting?: Interrupting,
   ): Promise<Plugin> {
     return commands.run(by, id, task, () => get(id), interrupting)
   }
@@ -88,13 +88,13 @@ export function createPluginCommands(
       // Nobody waits for a load to switch the plugin off. One that is not there is being installed, perhaps.
       const present = snapshotOfPlugin(context, id)
       const switchesOff = isInstalled(present) && !(enabled ?? !present.context.enabled)
-      return change(by, id, task, switchesOff ? 'toggle' : undefined)
+      return change(by, id, task, switchesOff ? { name: 'toggle', ends: 'everything' } : undefined)
     },
     async configure(id, config, by) {
-      return change(by, id, () => configuration.configure(id, config, by))
+      return change(by, id, () => configuration.configure(id, config, by), anew('configure'))
     },
     async limit(id, limits, by) {
-      return change(by, id, async () => {
+      const task = async (): Promise<void> => {
         const snapshot = snapshotOfPlugin(context, id)
         requireInstalled(snapshot)
         const { chosen, errors } = readChosenLimits(limits, '/limits')
@@ -107,10 +107,11 @@ export function createPluginCommands(
         }
         if (isDeepStrictEqual(chosen, snapshot.context.limits)) return
         await reload(id, decide(snapshot, { type: 'limit', limits: chosen }), 'limits', by)
-      })
+      }
+      return change(by, id, task, anew('limits'))
     },
     async reload(id, by) {
-      return change(by, id, async () => {
+      const task = async (): Promise<void> => {
         decide(snapshotOfPlugin(context, id), { type: 'reload' })
         if (isSafeMode(context)) {
           throw new Problem(
@@ -119,7 +120,8 @@ export function createPluginCommands(
           )
         }
         await reload(id, [], 'reload', by)
-      })
+      }
+      return change(by, id, task, anew('reload'))
     },
     async update(id, version, by) {
       let failedUpdate: FailedUpdate | undefined
@@ -128,7 +130,7 @@ export function createPluginCommands(
         failedUpdate = await installer.update(id, version, by, turn)
       }
       const outcome = (): Plugin => (failedUpdate === undefined ? get(id) : { ...get(id), failedUpdate })
-      return versions.run(id, () => commands.run(by, id, task, outcome))
+      return versions.run(id, () => commands.run(by, id, task, outcome, anew('update')))
     },
     async checkUpdate(id, version) {
       commands.requireRunning()
@@ -139,7 +141,7 @@ export function createPluginCommands(
         requireInstalled(snapshotOfPlugin(context, id))
         return installer.rollback(id, version, by)
       }
-      return versions.run(id, () => change(by, id, task))
+      return versions.run(id, () => change(by, id, task, anew('rollback')))
     },
     async uninstall(id, purge, by) {
       const task = (): Promise<void> => {
@@ -150,10 +152,13 @@ export function createPluginCommands(
         logs.forget(id)
         return { id, state: 'uninstalled' }
       }
-      return commands.run(by, id, task, outcome, 'uninstall')
+      return commands.run(by, id, task, outcome, { name: 'uninstall', ends: 'everything' })
     },
   }
 }
+
+/** A command after which the plugin is loaded anew: it does not wait for a load that only waits for a repository. */
+const anew = (name: string): Interrupting => ({ name, ends: 'fetch of a load' })
 
 /** The full id of what is to be installed. Throws `body_invalid`. */
 function requestedId({ fullId, id }: InstallRequest): string {

@@ -95,6 +95,7 @@ export function createPluginHooks(
           await journal.append(decide(snapshotOfPlugin(context, id), command), by.by, by.requestKey)
         },
         () => get(id),
+        { name: 'new hook secret', ends: 'fetch of a load' },
       ),
   }
 }

@@ -18,6 +18,7 @@ import { dependenciesElsewhereMessage, dependenciesElsewhere } from './dependenc
 import { checkDependencies, unmetMessage } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
+import type { CancellableStart } from '../running/load-cancellation.ts'
 import type { LoadRequest } from '../running/plugin-effects.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
 import { wholeConfig } from '../secrets/secret-places.ts'
@@ -62,12 +63,12 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   async function prepare(
     id: string,
     by: Origin,
-    signal: AbortSignal,
+    load: CancellableStart,
     ahead: FilesAhead | undefined,
     tellChanged: (files: string[]) => void,
   ): Promise<LoadRequest> {
     const identifier = identifierOf(id)
-    const installed = (await filesOfJournal(id, ahead)) ?? (await otherFiles(id, by, signal))
+    const installed = (await filesOfJournal(id, ahead)) ?? (await otherFiles(id, by, load))
     const { manifest } = installed
     manifests.set(id, manifest)
     tellChanged(changedFiles(id, installed))
@@ -115,8 +116,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   }
 
   /** What is there instead of them: edited by hand, or fetched again. */
-  async function otherFiles(id: string, by: Origin, signal: AbortSignal): Promise<InstalledFiles> {
-    await restoreMissingFiles(context, id, by, signal)
+  async function otherFiles(id: string, by: Origin, load: CancellableStart): Promise<InstalledFiles> {
+    await restoreMissingFiles(context, id, by, load)
     return directory.read(identifierOf(id))
   }
 
@@ -190,10 +191,11 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   return {
     readAhead: (id) => readAhead(context, id),
     async resume(id) {
-      const { signal, finish } = loads.begin(id)
+      const load = loads.begin(id)
+      const { signal } = load
       failedTransiently.delete(id)
       try {
-        const request = await prepare(id, 'supervisor', signal, undefined, () => undefined)
+        const request = await prepare(id, 'supervisor', load, undefined, () => undefined)
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
       } catch (error) {
@@ -203,16 +205,17 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         crashes.set(id, { error: asPluginError(id, error), ranFor: 0 })
         await settle(id)
       } finally {
-        finish()
+        load.finish()
       }
     },
     async finishLoading(id, by, ahead) {
       let outcome: PluginFact
       let changed: string[] | undefined
-      const { signal, finish } = loads.begin(id)
+      const load = loads.begin(id)
+      const { signal } = load
       failedTransiently.delete(id)
       try {
-        const request = await prepare(id, by, signal, ahead, (files) => (changed = files))
+        const request = await prepare(id, by, load, ahead, (files) => (changed = files))
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
         outcome = {
@@ -242,7 +245,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           if (isSystemFault(error)) failedTransiently.add(id)
         }
       } finally {
-        finish()
+        load.finish()
       }
       try {
         await record([outcome], by)

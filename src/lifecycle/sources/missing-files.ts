@@ -6,6 +6,7 @@ import { manifestFile } from '../../schema/manifest/manifest.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { originRepository } from './install-source.ts'
+import type { CancellableStart } from '../running/load-cancellation.ts'
 import { leavingSecrets } from '../secrets/former-secrets.ts'
 
 /** What an entry written by hand is taken to be until its files are there. */
@@ -20,7 +21,7 @@ export async function restoreMissingFiles(
   context: LifecycleContext,
   id: string,
   by: Origin,
-  signal: AbortSignal,
+  { signal, whileFetching }: Pick<CancellableStart, 'signal' | 'whileFetching'>,
 ): Promise<void> {
   const { journal, directory, sharedFiles, logger } = context
   const identifier = identifierOf(id)
@@ -84,11 +85,13 @@ export async function restoreMissingFiles(
     await writeDown('kept', { version, integrity })
     return
   }
-  const staged = await abortable(
-    signal,
-    fetchFiles(context, id, version, signal),
-    () => new Error(String(signal.reason)),
-    (late) => late.discard(),
+  const staged = await whileFetching(() =>
+    abortable(
+      signal,
+      fetchFiles(context, id, version, signal),
+      () => new Error(String(signal.reason)),
+      (late) => late.discard(),
+    ),
   )
   try {
     const { manifest, indexVersion, repository, integrity } = staged
@@ -113,6 +116,8 @@ async function fetchFiles(
   const { repositories, logger } = context
   const from = await originRepository(context, id)
   signal.throwIfAborted()
+  // Else nobody sees why it takes a while.
+  context.effects.logFor(id, 'info', `Its files are missing: the repository "${from.name}" is asked for them`)
   const identifier = identifierOf(id)
   if (version === unknownVersion) return repositories.stage(from, identifier, {}, signal)
   try {
