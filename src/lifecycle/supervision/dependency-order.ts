@@ -1,4 +1,4 @@
-import { createSemaphore } from '../../base/semaphore.ts'
+import { createKeyedSemaphore } from '../../base/semaphore.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { installedPlugins, type LifecycleContext } from '../context.ts'
 import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
@@ -6,16 +6,22 @@ import { loadOrder, parseDependency } from '../manifests/dependencies.ts'
 /** Plugins that load or unload at the same time: enough to keep the processor busy while others wait for the disk. */
 export const pluginsAtOnce = 16
 
-/**
- * Each task starts when those of the plugins before it in a chain of dependencies have ended; `hurry`: once this resolves, what
- * has not started does so at once, however many there are.
- */
+interface OrderOptions {
+  /** How many of one queue run at a time. */
+  atOnce?: number
+  /** Default: all are in the same. */
+  queueOf?: (id: string) => Promise<string>
+  /** Once this resolves, what has not started does so at once, however many there are. */
+  hurry?: Promise<void>
+}
+
+/** Each task starts when those of the plugins before it in a chain of dependencies have ended, and there is a place in its queue. */
 export async function inDependencyOrder(
   context: LifecycleContext,
   ids: readonly string[],
   task: (id: string) => Promise<void>,
   direction: 'dependencies first' | 'dependents first' = 'dependencies first',
-  { atOnce = pluginsAtOnce, hurry }: { atOnce?: number; hurry?: Promise<void> } = {},
+  { atOnce = pluginsAtOnce, queueOf, hurry }: OrderOptions = {},
 ): Promise<void> {
   const wanted = new Set(ids)
   const plugins = installedPlugins(context).filter(({ id }) => wanted.has(id))
@@ -25,13 +31,21 @@ export async function inDependencyOrder(
   const waiting = direction === 'dependencies first' ? order : order.toReversed()
   const needs = neighbours(plugins, direction)
   const done = new Map<string, Promise<void>>()
-  const slot = createSemaphore(atOnce)
+  const places = createKeyedSemaphore()
+  const inPlace = async (id: string, begin: () => Promise<void>): Promise<void> => {
+    const leave = await places.take((await queueOf?.(id)) ?? '', atOnce)
+    try {
+      await begin()
+    } finally {
+      leave?.()
+    }
+  }
   for (const id of waiting) {
     // Only those that come earlier: in a circle somebody has to begin.
     const before = (needs.get(id) ?? []).flatMap((other) => done.get(other) ?? [])
     let begun: Promise<void> | undefined
     const begin = (): Promise<void> => (begun ??= context.mutex.run(id, () => task(id)))
-    const inTurn = Promise.all(before).then(() => slot(begin))
+    const inTurn = Promise.all(before).then(() => inPlace(id, begin))
     done.set(id, hurry === undefined ? inTurn : Promise.race([inTurn, hurry.then(begin)]))
   }
   await Promise.all(done.values())

@@ -81,7 +81,7 @@ export async function loadEnabledPlugins(
   { by, reason }: { by: Origin; reason: string },
 ): Promise<void> {
   const { loads, logger } = context
-  await inDependencyOrder(context, enabledPlugins(context), async (id) => {
+  const load = async (id: string): Promise<void> => {
     try {
       const snapshot = snapshotOfPlugin(context, id)
       const state = snapshot.value
@@ -92,7 +92,17 @@ export async function loadEnabledPlugins(
       logger.error('A plugin could not be started', { plugin: id, error })
       reconciler.later(id, error)
     }
+  }
+  await inDependencyOrder(context, enabledPlugins(context), load, 'dependencies first', {
+    queueOf: (id) => queueOf(context, id),
   })
+}
+
+/** A repository may not answer: plugins whose files have to be fetched from there keep no others waiting. */
+async function queueOf(context: LifecycleContext, id: string): Promise<string> {
+  const { directory, readAtStart } = context
+  if (readAtStart.has(id) || (await directory.exists(identifierOf(id)))) return 'files are here'
+  return `files of ${snapshotOfPlugin(context, id).context.repository ?? 'no repository'}`
 }
 
 /**
