@@ -10,7 +10,7 @@ import { systemErrorCode } from '../problem.ts'
  */
 export type FileSystem = Pick<
   typeof promises,
-  'open' | 'readFile' | 'rename' | 'rm' | 'mkdir' | 'stat' | 'lstat' | 'readdir'
+  'open' | 'readFile' | 'rename' | 'rm' | 'rmdir' | 'mkdir' | 'stat' | 'lstat' | 'readdir'
 >
 
 export const systemFileSystem: FileSystem = promises

@@ -29,7 +29,7 @@ const withoutDirectorySync: ReadonlySet<string | undefined> = new Set([
   'EPERM',
 ])
 
-type DirectoryMaker = Pick<FileSystem, 'mkdir' | 'open' | 'stat'>
+type DirectoryMaker = Pick<FileSystem, 'mkdir' | 'rmdir' | 'open' | 'stat'>
 
 /**
  * Makes a directory, with those that it is in, for the owner alone; its name survives a power cut. One at a time:
@@ -58,7 +58,10 @@ async function makeOne(files: DirectoryMaker, path: string): Promise<void> {
   try {
     await syncDirectory(files, dirname(path))
   } catch (error) {
-    if (!withoutDirectorySync.has(systemErrorCode(error))) throw error
+    if (withoutDirectorySync.has(systemErrorCode(error))) return
+    // The next attempt would take its name for one that is on the disk.
+    await files.rmdir(path).catch(() => undefined)
+    throw error
   }
 }
 

@@ -18,6 +18,7 @@ import { readSnapshot } from '../../../src/journal/snapshot/snapshot.ts'
 import { makeSecretKey, readKeys, rewriteDirectory } from '../../../src/maintenance/secret-commands.ts'
 import { createRecordingLogger } from '../../bus/bus-fixture.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { hostVersion, startHostFor, testSettings } from '../../helpers/test-host.ts'
 
@@ -171,6 +172,21 @@ test('a directory of which nothing can be asked for want of memory is refused fo
     }) as FileSystem['stat'],
   }
   await assert.rejects(makePrivateDirectory(files, directory), { code: 'ENOMEM' })
+})
+
+test('a directory whose name could not be brought to the disk is made, and brought there, by the next attempt', async (context) => {
+  const parent = await temporaryDirectory(context)
+  let syncs = 0
+  const files = failingFileSystem((operation, path) => {
+    if (operation !== 'sync' || path !== parent) return false
+    syncs += 1
+    return syncs === 1 && 'EIO'
+  })
+  const directory = join(parent, 'made')
+  await assert.rejects(makePrivateDirectory(files, directory), { code: 'EIO' })
+  await makePrivateDirectory(files, directory)
+  assert.equal(syncs, 2)
+  assert.ok((await stat(directory)).isDirectory())
 })
 
 test('what a crash has left of a temporary file does not lend its rights to the next', async (context) => {
