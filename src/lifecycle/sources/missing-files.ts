@@ -92,7 +92,15 @@ export async function restoreMissingFiles(
       () => new Error(String(signal.reason)),
       (late) => late.discard(),
     ),
-  )
+  ).catch((error: unknown) => {
+    if (!(error instanceof Problem)) throw error
+    // Nobody has asked for a repository, but for the plugin.
+    const { code, errors, message } = error
+    throw new Problem(code, `The files of ${id} are missing. ${message}`, {
+      ...(errors === undefined ? {} : { errors }),
+      cause: error,
+    })
+  })
   try {
     const { manifest, indexVersion, repository, integrity } = staged
     await sharedFiles?.put(staged.contents.values())
@@ -117,6 +125,10 @@ async function fetchFiles(
   const from = await originRepository(context, id)
   signal.throwIfAborted()
   // Else nobody sees why it takes a while.
+  logger.info('The files of a plugin are missing; its repository is asked for them', {
+    plugin: id,
+    repository: from.name,
+  })
   context.effects.logFor(id, 'info', `Its files are missing: the repository "${from.name}" is asked for them`)
   const identifier = identifierOf(id)
   if (version === unknownVersion) return repositories.stage(from, identifier, {}, signal)

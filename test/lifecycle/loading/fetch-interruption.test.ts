@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { nextFact, startHostFor, type TestHost, command } from '../../helpers/test-host.ts'
+import { command, logMessages, nextFact, startHostFor, type TestHost } from '../../helpers/test-host.ts'
 import { clockRepository, serve, startServer } from '../../repository/repository-fixture.ts'
 import { reconcileDelay } from '../../../src/lifecycle/supervision/reconciler.ts'
 import { clock, holdManifest } from '../silent-repository.ts'
@@ -131,8 +131,17 @@ test('where a plugin may run is written down at once while its repository does n
   await loaded
 })
 
-test('while files that are missing are fetched the log of the plugin says so', async (context) => {
-  const { host } = await startLoad(context)
-  const { logs } = (await host.request('GET', '/api/plugins/clock/logs')).body
-  assert.equal(logs.at(-1).message, 'Its files are missing: the repository "test" is asked for them')
+test('while files that are missing are fetched the log of the plugin says so, and its error when they cannot be', async (context) => {
+  const { host, server, load } = await startLoad(context)
+  assert.equal(
+    (await logMessages(host, 'clock')).at(-1),
+    'Its files are missing: the repository "test" is asked for them',
+  )
+  server.handle = (_request, response) => void response.writeHead(500).end()
+  const { error } = await command(host, 'clock/reload')
+  assert.equal(
+    error.message,
+    `The files of @test/clock are missing. The repository "test" (${server.url}) cannot be read: it answers 500 for plugins.json; the server has a fault; try again later.`,
+  )
+  assert.equal((await load).status, 200)
 })
