@@ -199,6 +199,16 @@ test('a repository that failed is asked again, and one that fails is left out of
   assert.equal((await catalog.offers([repository])).length, 1)
 })
 
+test('of a repository that is asked too often it is said that it may be asked again', async (context) => {
+  const { catalog } = await createStage(context)
+  const server = await startServer(context, (_, response) => void response.writeHead(429).end())
+  const [status] = await catalog.statuses([at(server.url)])
+  assert.match(
+    status?.error ?? '',
+    /it answers 429 for plugins\.json; it is asked too often; try again later\.$/,
+  )
+})
+
 /** Answers one path in a bad way, and all others as it should. */
 const spoil =
   (path: string, handle: Handler, tree = clockRepository()): Handler =>

@@ -159,6 +159,7 @@ function authorizationOf({ username, password }: URL): string | undefined {
 
 function adviceFor(status: number): string {
   if (status === 401 || status === 403) return 'it asks for credentials; put them into its address'
+  if (status === 429) return 'it is asked too often; try again later'
   if (status >= 500) return 'the server has a fault; try again later'
   return 'check its address'
 }
