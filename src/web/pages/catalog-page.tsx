@@ -1,10 +1,11 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { get } from '../base/api.ts'
 import { place, pluginPath, setQuery } from '../base/router.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
-import type { CatalogEntry } from '../base/types.ts'
-import { countOf } from '../base/words.ts'
+import type { CatalogEntry, Repository } from '../base/types.ts'
+import { compareText, countOf } from '../base/words.ts'
 import { breakable } from '../parts/breakable.tsx'
-import { Empty, ReadState } from '../parts/feedback.tsx'
+import { Empty, Failure, ReadState } from '../parts/feedback.tsx'
 import { InfiniteList } from '../parts/lists/infinite-scroll.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { fitting, SearchBox, searchedText, textOfPlugin } from '../parts/lists/search-box.tsx'
@@ -18,8 +19,13 @@ import type { Change } from '../plugin/changes/use-change-check.ts'
 import { busy } from '../store/commands.ts'
 import { repositoryChanges } from '../store/journal.ts'
 import { pluginList, plugins } from '../store/plugins.ts'
-import { useRemote } from '../store/remote.ts'
+import { useAnswer } from '../store/remote.ts'
 import { Link } from '../parts/link.tsx'
+
+interface CatalogAnswer {
+  plugins: CatalogEntry[]
+  repositories: Repository[]
+}
 
 export function CatalogPage() {
   const { query } = place.value
@@ -28,11 +34,10 @@ export function CatalogPage() {
   const [change, setChange] = useState<Change | undefined>(undefined)
   // What is installed has changed, or what there is to install: so has what the catalog says of it.
   const versions = pluginList.value.map(({ id, version }) => `${id} ${version}`).join()
-  const remote = useRemote<{ plugins: CatalogEntry[] }>('/api/catalog', {
-    version: `${versions} ${repositoryChanges.value}`,
-  })
-  const entries = remote.value?.plugins ?? []
-  const repositories = [...new Set(entries.map((entry) => entry.repository))].sort()
+  const remote = useAnswer('catalog', readCatalog, { version: `${versions} ${repositoryChanges.value}` })
+  const { plugins: entries = [], repositories = [] } = remote.value ?? {}
+  const isOfChoice = ({ name }: Repository): boolean => repository === '' || name === repository
+  const unread = repositories.filter(({ error }) => error !== null).filter(isOfChoice)
   const chosen = entries.filter(
     (entry) =>
       (repository === '' || entry.repository === repository) && (tag === '' || entry.tags.includes(tag)),
@@ -45,13 +50,16 @@ export function CatalogPage() {
         <Select
           label="Repository"
           value={repository}
-          options={[['', 'All repositories'], ...repositories.map((name) => [name, name] as const)]}
+          options={[['', 'All repositories'], ...repositories.map(({ name }) => [name, name] as const)]}
           onChange={(name) => setQuery({ repository: name })}
         />
       </div>
       <TagFilter tags={tagsOf(entries)} chosen={tag} />
       <ReadState remote={remote} what="the repositories" />
-      {remote.value !== undefined && shown.length === 0 ? (
+      {unread.map(({ name, error }) => (
+        <Failure key={name} text={error ?? ''} onRetry={remote.reload} />
+      ))}
+      {remote.value !== undefined && shown.length === 0 && unread.length === 0 ? (
         <Empty>
           {entries.length === 0 ? (
             <>
@@ -77,6 +85,15 @@ export function CatalogPage() {
       {change === undefined ? null : <ChangeDialog change={change} onClose={() => setChange(undefined)} />}
     </Page>
   )
+}
+
+/** With the repositories, as one that cannot be read offers nothing, and says why. */
+async function readCatalog(abort: AbortSignal): Promise<CatalogAnswer> {
+  const [{ plugins }, { repositories }] = await Promise.all([
+    get<Pick<CatalogAnswer, 'plugins'>>('/api/catalog', abort),
+    get<Pick<CatalogAnswer, 'repositories'>>('/api/repositories', abort),
+  ])
+  return { plugins, repositories: repositories.toSorted((one, other) => compareText(one.name, other.name)) }
 }
 
 interface OfferProps {

@@ -53,7 +53,7 @@ export function RepositoriesPage() {
                   {countOf(repository.plugins, 'plugin')} · <SignatureMark repository={repository} />
                 </p>
               ) : (
-                <p class="row-error">{breakable(repository.error)}</p>
+                <Failure text={repository.error} onRetry={remote.reload} />
               )}
               {repository.namespaceHeldBy === null ? null : (
                 <Note>
