@@ -31,9 +31,12 @@ const lateStatuses: ReadonlySet<number> = new Set([504, 524])
 /** The same for a host that is not there. */
 const awayStatuses: ReadonlySet<number> = new Set([502, 503])
 
+/** Where one logs in, and out. */
+export const sessionPath = '/api/session'
+
 /** Whether the host asks for a token, and lets this browser in. */
 export function session(): Promise<Static<typeof SessionAnswer>> {
-  return get('/api/session')
+  return get(sessionPath)
 }
 
 /** The host wants a token that this browser has not given. */
@@ -164,12 +167,20 @@ async function ask<T>(
   if (problem.code === undefined && (isLate || awayStatuses.has(answer.status)))
     throw unanswered(answer.status, isLate)
   if (answer.status === 401) needsToken.value = true
-  const text = problem.detail ?? problem.title ?? `The host answered ${answer.status}.`
+  const hasLoginEnded = answer.status === 401 && path !== sessionPath
+  const text = hasLoginEnded
+    ? loginEndedWords(headers['Idempotency-Key'] !== undefined)
+    : (problem.detail ?? problem.title ?? `The host answered ${answer.status}.`)
   const seconds = Number(answer.headers.get('retry-after') ?? NaN)
   throw new ApiError(answer.status, problem.code ?? 'unknown', text, {
     ...(problem.errors === undefined ? {} : { errors: problem.errors }),
     ...(Number.isNaN(seconds) ? {} : { retryAfter: seconds * 1_000 }),
   })
+}
+
+/** What the host says of it is for programs. A command may have been done before, where its answer was lost. */
+function loginEndedWords(isCommand: boolean): string {
+  return `The login has ended. Log in, and ${isCommand ? 'look whether this was done' : 'try again'}.`
 }
 
 /** `AbortSignal.any` is not there in the oldest browsers that these pages are for. */

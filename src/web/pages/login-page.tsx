@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
-import { needsToken, send, session } from '../base/api.ts'
+import { needsToken, send, session, sessionPath } from '../base/api.ts'
 import { Failure } from '../parts/feedback.tsx'
 import { Page } from '../parts/frame/page.tsx'
 import { useSubmit } from '../parts/inputs/use-submit.ts'
@@ -25,7 +25,7 @@ export function LoginPage({ onDone }: { onDone(): void }) {
   }, [])
 
   const { submit, failure } = useSubmit(async () => {
-    await send('POST', '/api/session', { token })
+    await send('POST', sessionPath, { token })
     if (!(await session()).authenticated)
       throw new Error(
         'The token is right, but this browser keeps no cookie of this host: let it, and log in again.',

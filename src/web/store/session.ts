@@ -1,5 +1,5 @@
 import { signal } from '@preact/signals'
-import { needsToken, send, session } from '../base/api.ts'
+import { needsToken, send, session, sessionPath } from '../base/api.ts'
 import { tellFailure } from './notices.ts'
 
 /** Whether this host asks for its token, and this browser has given it: then one can log out. */
@@ -16,7 +16,7 @@ export async function loadSession(): Promise<void> {
 /** Ends the login. What the page knows goes with it, as it is loaded anew. */
 export async function logOut(): Promise<void> {
   try {
-    await send('DELETE', '/api/session')
+    await send('DELETE', sessionPath)
   } catch (error) {
     // A login that has run out has ended too.
     if (!needsToken.peek()) {

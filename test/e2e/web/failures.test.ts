@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { until } from '../../helpers/until.ts'
-import { heading, hostWithLamp, lamp, lampHost, options, useBrowser } from './fixture.ts'
+import { heading, hostWithLamp, lamp, lampHost, logIn, options, token, useBrowser } from './fixture.ts'
 
 /** What a page says of something that it cannot read, and what it does about it. */
 
@@ -230,6 +230,27 @@ test(
       await page.unrouteAll({ behavior: 'wait' })
     }
     assert.deepEqual(faults, [])
+  },
+)
+
+test(
+  'a command that comes after the end of a login says so, in words for people',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context, { settings: { token } })
+    const { page } = await open(context, host)
+    await page.goto('/plugins')
+    await logIn(page)
+    await page.context().clearCookies()
+    await page.getByRole('switch', { name: 'Lamp enabled' }).click()
+    await heading(page, 'Log in').waitFor()
+    const notice = page.locator('.notice')
+    await notice.waitFor()
+    assert.match(await notice.innerText(), /^The login has ended\. Log in, and look whether this was done\./)
+    // Whose token is wrong is told that.
+    await page.getByLabel('Token of this host').fill('another')
+    await page.getByRole('button', { name: 'Log in' }).click()
+    await page.getByText('This is not the token of the host.').waitFor()
   },
 )
 
