@@ -17,13 +17,17 @@ interface FailureProps {
   onRetry?: () => void
   /** Something else is under way, so that it cannot be tried again yet. */
   busy?: boolean
+  /** What one can do about it. */
+  children?: ComponentChildren
 }
 
-export function Failure({ text, onRetry, busy = false }: FailureProps) {
+export function Failure({ text, onRetry, busy = false, children }: FailureProps) {
   return (
     <div class="failure" role="alert">
       <Icon name="warning" />
-      <p>{breakable(text)}</p>
+      <p>
+        {breakable(text)} {children}
+      </p>
       {onRetry === undefined ? null : (
         <button type="button" disabled={busy} onClick={onRetry}>
           Try again

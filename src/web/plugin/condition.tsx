@@ -34,7 +34,11 @@ export function Condition({ plugin }: { plugin: Plugin }) {
             text={error.message}
             busy={busy.value.has(id)}
             {...(enabled ? { onRetry: () => void reload(id) } : {})}
-          />
+          >
+            {error.code !== 'config_invalid' ? null : (
+              <Link to={pluginPath(id, 'settings')}>Go to its settings</Link>
+            )}
+          </Failure>
           {error.log === undefined || error.log.length === 0 ? null : (
             <details class="panel last-lines">
               <summary>The last lines of its log</summary>
