@@ -151,7 +151,9 @@ function showStates(events: readonly { plugin: string; type: string; state: stri
   for (const { plugin, type, state } of events) {
     const present = next.get(plugin)
     if (present === undefined) continue
-    next.set(present.id, { ...present, enabled: isEnabled(present, type), state: state as PluginState })
+    const fresh = { ...present, enabled: isEnabled(present, type), state: state as PluginState }
+    // Why it had failed, and when it was to start again, is over.
+    next.set(present.id, state === 'running' ? { ...fresh, error: null, restart: null } : fresh)
   }
   plugins.value = next
 }

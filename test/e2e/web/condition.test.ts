@@ -1,11 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible } from '../../helpers/browser.ts'
-import { install, lamp, lampHost, options, useBrowser } from './fixture.ts'
+import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
+import { held, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
 
 /** What the page of a plugin says above its tabs: why it does not run, and what to do about it. */
 
 const open = useBrowser()
+
+/** Fails at its first start. */
+const late: FixturePlugin = {
+  id: 'late',
+  lua: `
+local plugin = Plugin:new("late")
+plugin:onInit(function()
+  if not plugin:kvGet("answers") then
+    plugin:kvSet("answers", true)
+    error("the meter does not answer")
+  end
+end)`,
+}
 
 test('a plugin whose setting is missing leads from the reason to the setting', options, async (context) => {
   const host = await lampHost(context)
@@ -21,4 +35,23 @@ test('a plugin whose setting is missing leads from the reason to the setting', o
   await page.getByRole('textbox', { name: 'Room' }).fill('attic')
   await page.getByRole('button', { name: 'Save and reload' }).click()
   await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
+})
+
+test('why a plugin had failed is not said of it while it runs', options, async (context) => {
+  const host = await lampHost(context, { plugins: [late] })
+  await install(host, '@fixtures/late')
+  const path = '/api/plugins/@fixtures/late'
+  await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/late/limits')
+  const reason = page.getByRole('alert').filter({ hasText: 'the meter does not answer' })
+  await reason.waitFor()
+  await page.getByText('Live', { exact: true }).waitFor()
+  // On a slow line it takes a while until it is known what else has changed.
+  const release = await held(page, 'GET', /\/late$/)
+  const { body } = await host.request('POST', `${path}/reload`)
+  assert.equal(body.state, 'running')
+  await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
+  assert.equal(await reason.count(), 0)
+  release()
 })
