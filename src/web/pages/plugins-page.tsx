@@ -81,9 +81,9 @@ function PluginRow({ plugin }: { plugin: Plugin }) {
           )}
         </span>
         {error === null ? (
-          <p class="row-hint">{description ?? ''}</p>
+          <p class="row-hint first-lines">{description ?? ''}</p>
         ) : (
-          <p class="row-error">{breakable(error.message)}</p>
+          <p class="row-error first-lines">{breakable(error.message)}</p>
         )}
       </div>
       <PluginSwitch plugin={plugin} />

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
 import { assertAccessible } from '../../helpers/browser.ts'
-import { lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
+import { install, lampHost, nameOf, options, run, useBrowser, views } from './fixture.ts'
 
 /** Texts of plugins that fill many screens. */
 
@@ -46,5 +46,39 @@ for (const view of views)
         await close.first().click()
         assert.equal(await close.count(), left)
       }
+    },
+  )
+
+/** Has a long description until it fails with a long reason. */
+const novel: FixturePlugin = {
+  id: 'novel',
+  lua: `Plugin:new("novel"):onInit(function() error(string.rep("chapter ", 1000)) end)`,
+  manifest: { description: 'Once upon a time '.repeat(110) },
+}
+
+for (const view of views)
+  test(
+    `a plugin with long texts leaves room for others in the list: ${nameOf(view)}`,
+    options,
+    async (context) => {
+      const host = await lampHost(context, { plugins: [novel] })
+      await install(host, '@fixtures/novel')
+      const { page } = await open(context, host, view)
+      await page.goto('/plugins')
+      const row = page.getByRole('listitem').filter({ hasText: '@fixtures/novel' })
+      const height = async (): Promise<number> => (await row.boundingBox())?.height ?? Infinity
+      await row.getByText('Once upon a time').waitFor()
+      assert.ok((await height()) < 300, `with its description it is ${await height()} pixels high`)
+      await host.request('POST', '/api/plugins/@fixtures/novel/toggle', { body: { enabled: true } })
+      await row.getByText('chapter').waitFor()
+      assert.ok((await height()) < 300, `with its failure it is ${await height()} pixels high`)
+      // Its own page has the whole of it.
+      await row.getByRole('link', { name: 'Fixture novel' }).click()
+      const reason = page.getByRole('alert').locator('p')
+      await reason.waitFor()
+      const cut = await page.evaluate<number>(
+        `(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(document.querySelector('[role=alert] p'))`,
+      )
+      assert.ok(cut <= 0, 'the reason is cut')
     },
   )
