@@ -13,7 +13,8 @@ import { Link } from '../parts/link.tsx'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
 export function Condition({ plugin }: { plugin: Plugin }) {
-  const { id, name, enabled, error, restart, trial, integrity, limitsReached, stale, placement } = plugin
+  const { id, name, enabled, error, crashes, restart, trial, integrity, limitsReached, stale, placement } =
+    plugin
   const absence = absenceInWords(plugin)
   return (
     <>
@@ -39,6 +40,12 @@ export function Condition({ plugin }: { plugin: Plugin }) {
               <Link to={pluginPath(id, 'settings')}>Go to its settings</Link>
             )}
           </Failure>
+          {isLeftDown(plugin) ? (
+            <Note>
+              It has crashed{crashes > 1 ? ` ${crashes} times in a row` : ''}, and is not started again by
+              itself.
+            </Note>
+          ) : null}
           {error.log === undefined || error.log.length === 0 ? null : (
             <details class="panel last-lines">
               <summary>The last lines of its log</summary>
@@ -62,7 +69,8 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       {trial === null ? null : (
         <Note>
           Version {plugin.version} is on trial since {dateTimeOf(trial.since)}: if it crashes before it has
-          proved stable, {trial.from} comes back by itself.
+          proved stable, {trial.from === plugin.version ? 'what was installed before' : trial.from} comes back
+          by itself.
         </Note>
       )}
       {integrity.intact ? null : (
@@ -90,6 +98,11 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
     </>
   )
+}
+
+/** The host tries a few times; a version on trial goes instead. */
+function isLeftDown({ enabled, state, crashes, restart, trial }: Plugin): boolean {
+  return enabled && state === 'failed' && crashes > 0 && restart === null && trial === null
 }
 
 /** Those that it does not work without, and that do not run. One that is not installed is its error at the next start. */

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { assertAccessible } from '../../helpers/browser.ts'
 import type { FixturePlugin } from '../../helpers/fixture-repository.ts'
-import { held, install, lamp, lampHost, options, useBrowser } from './fixture.ts'
+import { lampPlugin } from '../../helpers/lamp-plugin.ts'
+import { held, install, lamp, lampHost, options, runningLamp, useBrowser } from './fixture.ts'
 
 /** What the page of a plugin says above its tabs: why it does not run, and what to do about it. */
 
@@ -55,3 +56,20 @@ test('why a plugin had failed is not said of it while it runs', options, async (
   assert.equal(await reason.count(), 0)
   release()
 })
+
+test(
+  'an update to other files of the same version says that those of before come back',
+  options,
+  async (context) => {
+    const host = await lampHost(context)
+    await runningLamp(host)
+    await host.publish([{ ...lampPlugin, lua: `${lampPlugin.lua}-- as it was meant` }])
+    const { status } = await host.request('POST', `/api/plugins/${lamp}/update`, { body: {} })
+    assert.equal(status, 200)
+    const { page } = await open(context, host)
+    await page.goto(`/plugins/${lamp}`)
+    await page
+      .getByText(/^Version 1\.0\.0 is on trial since .* what was installed before comes back by itself\.$/)
+      .waitFor()
+  },
+)

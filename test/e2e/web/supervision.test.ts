@@ -5,6 +5,7 @@ import { assertAccessible, assertFitsWidth, type View } from '../../helpers/brow
 import { lampPlugin } from '../../helpers/lamp-plugin.ts'
 import { failingFileSystem } from '../../helpers/failing-file-system.ts'
 import type { TestHost } from '../../helpers/test-host.ts'
+import { until } from '../../helpers/until.ts'
 import { generousTime } from '../../helpers/generous-time.ts'
 import {
   heading,
@@ -208,22 +209,30 @@ test('an update is shown as on trial, and what comes of it, without a reload', o
 const narrow: View = { theme: 'dark', width: 390, reducedMotion: true }
 
 test('a plugin that has failed shows the last lines of its log, and why', options, async (context) => {
-  const restartPolicy = { ...defaultRestartPolicy, budget: 1 }
+  const restartPolicy = { ...defaultRestartPolicy, budget: 2, firstDelay: 1 }
   const host = await lampHost(context, { plugins: [bomb], limits: generousTime, restartPolicy })
   await runningBomb(host)
+  await explode(host)
+  await until('it runs again', async () => {
+    const { body } = await host.request('GET', '/api/plugins/bomb')
+    return body.state === 'running' && body.crashes === 1
+  })
   const { page } = await lampPage(context, host, narrow)
   await page.goto('/plugins/@fixtures/bomb')
   await page.locator('.page-state .chip', { hasText: 'Running' }).waitFor()
+  const isDown = page.getByText('It has crashed 2 times in a row, and is not started again by itself.')
+  assert.equal(await isDown.count(), 0)
   await explode(host)
   await page.getByRole('alert').first().waitFor()
+  await isDown.waitFor()
   await page.getByText('The last lines of its log', { exact: true }).click()
   const lines = page.getByRole('list', { name: 'The last lines of its log' }).getByRole('listitem')
-  await lines.filter({ hasText: 'the fuse is laid' }).waitFor()
+  await lines.filter({ hasText: 'the fuse is laid' }).first().waitFor()
   await assertFitsWidth(page, 'a failed plugin')
   await assertAccessible(page, 'a failed plugin')
   await page.reload()
   await page.getByText('The last lines of its log', { exact: true }).click()
-  await lines.filter({ hasText: 'the fuse is laid' }).waitFor()
+  await lines.filter({ hasText: 'the fuse is laid' }).first().waitFor()
 })
 
 for (const view of views) {
