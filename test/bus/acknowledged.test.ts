@@ -145,6 +145,22 @@ test('Confirmations come in the order of the messages, whichever of them have to
   assert.deepEqual(confirmed, ids)
 })
 
+test('A message that is kept does not overtake the one before it on its topic that nobody keeps', async (context) => {
+  const { bus } = await createStage(context)
+  const listening = await connectRaw(context, bus.url, { id: 'listening', clean: true })
+  listening.send(subscribePacket(1, ['x', 1]))
+  await listening.expect('suback')
+  const sender = await connectRaw(context, bus.url, { id: 'sender', clean: true })
+  const message = { topic: 'x', qos: 1 } as const
+  sender.send(
+    publishPacket({ ...message, payload: 'first', id: 1 }),
+    publishPacket({ ...message, payload: 'second', id: 2, retain: true }),
+  )
+  const payloads = []
+  while (payloads.length < 2) payloads.push(publishedIn(await listening.expect('publish')).payload)
+  assert.deepEqual(payloads, ['first', 'second'])
+})
+
 test('A message of QoS 2 that a client has got is the same one for it after a kill, whether it came at once or had waited, and so is its release', async (context) => {
   const { bus, killed } = await createStage(context)
   const listen = (url: string) => connectRaw(context, url, session('listening'))

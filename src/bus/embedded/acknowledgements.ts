@@ -57,12 +57,16 @@ export function createAcknowledgements({
   }
 
   return {
-    /** Takes a message of QoS 1 over from the broker library if it is kept, or if others have to be confirmed before it. */
+    /**
+     * Takes a message of QoS 1 over from the broker library, also one that nobody keeps: that publishes it a turn later, when one that came after it
+     * and is kept would have overtaken it. It waits for the disk only if it is kept, or if others have to be confirmed before it.
+     */
     take(client: Client, packet: PublishPacket): boolean {
       const { qos, messageId } = packet
-      if (qos !== 1 || messageId === undefined || !(isKept(packet) || waiting.has(client))) return false
+      if (qos !== 1 || messageId === undefined) return false
+      const waits = isKept(packet) || waiting.has(client)
       publish(packet, client, (error) => void setImmediate(readOn, client, error))
-      const until = written()
+      const until = waits ? written() : undefined
       if (until === undefined) confirm(client, messageId)
       else void confirmAfter(until, client, messageId)
       return true

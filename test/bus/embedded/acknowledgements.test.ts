@@ -62,7 +62,7 @@ test('Of a client that sends on while the disk does not answer only so many mess
   assert.equal(confirmed.length, waitingConfirmationsLimit)
 })
 
-test('What nobody keeps is left to the library, unless something before it is not confirmed yet', async () => {
+test('What nobody keeps waits for nothing, unless something before it is not confirmed yet', async () => {
   const disk = createDeferred<undefined>()
   const { take, ready } = createAcknowledgements({
     waitsForSessions: (topic) => topic === 'kept',
@@ -72,7 +72,8 @@ test('What nobody keeps is left to the library, unless something before it is no
       done()
     },
   })
-  const client = { conn: new PassThrough(), clean: true, _nextBatch: () => undefined } as unknown as Client
+  const conn = new PassThrough()
+  const client = { conn, clean: true, _nextBatch: () => undefined } as unknown as Client
   const message = (topic: string, qos: 0 | 1 | 2, messageId = 1): PublishPacket => ({
     cmd: 'publish',
     topic,
@@ -83,9 +84,11 @@ test('What nobody keeps is left to the library, unless something before it is no
     messageId,
   })
   assert.deepEqual(
-    [take(client, message('other', 1)), take(client, message('kept', 0)), take(client, message('kept', 2))],
-    [false, false, false],
+    [take(client, message('kept', 0)), take(client, message('kept', 2)), take(client, message('other', 1))],
+    [false, false, true],
   )
+  const puback = (id: number): Buffer => Buffer.from([0x40, 2, 0, id])
+  assert.deepEqual(conn.read(), puback(1))
   assert.deepEqual(
     [ready(client, message('other', 2)), ready(client, message('kept', 1))],
     [undefined, undefined],
@@ -94,7 +97,10 @@ test('What nobody keeps is left to the library, unless something before it is no
   assert.equal(ready(client, message('kept', 2)), disk.promise)
   assert.ok(take(client, message('kept', 1)))
   assert.ok(take(client, message('other', 1, 2)))
+  assert.equal(conn.read(), null)
   disk.resolve(undefined)
   await new Promise((resolve) => setImmediate(resolve))
-  assert.equal(take(client, message('other', 1)), false)
+  assert.deepEqual(conn.read(), Buffer.concat([puback(1), puback(2)]))
+  assert.ok(take(client, message('other', 1, 3)))
+  assert.deepEqual(conn.read(), puback(3))
 })
