@@ -35,6 +35,7 @@ interface ClientKey {
   closed?: boolean
 }
 
+type Incoming = Record<'messageId', number> & { cmd?: string }
 type Will = Pick<StoredPacket, 'topic' | 'payload' | 'qos' | 'retain'>
 
 /** Calls back at once, unlike a promise. The broker uses nothing but `then`. */
@@ -88,7 +89,6 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
   /** Clients that are away and have such messages; the one that went first is first. */
   const unreleased = new Set<string>()
   const wills = new Map<string, { will: Will; client: ClientKey }>()
-
   let unwrittenSubscriptions: Promise<void> | undefined
 
   function keepSubscription(client: string, subscription: StoredSubscription): void {
@@ -108,7 +108,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
 
   async function* takeUp(client: string): AsyncGenerator<StoredPacket> {
     const packets = sessions.takeUp(client)
-    await disk.written()
+    if (packets.some(({ cmd, qos }) => cmd === 'pubrel' || qos === 2)) await disk.written()
     yield* packets
   }
 
@@ -244,17 +244,17 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     outgoingStream: ({ id }: ClientKey): Readable => Readable.from(takeUp(id)),
 
     /** Only that it has arrived: whoever repeats a message of QoS 2 is answered without its content. */
-    async incomingStorePacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
-      const ofClient = incoming.get(client.id) ?? new Set<number>()
-      incoming.set(client.id, ofClient.add(messageId))
+    async incomingStorePacket(client: ClientKey, { messageId }: Incoming): Promise<void> {
+      incoming.set(client.id, (incoming.get(client.id) ?? new Set<number>()).add(messageId))
       keepIncoming(client)
     },
-    async incomingGetPacket({ id }: ClientKey, { messageId }: { messageId: number }): Promise<true> {
+    async incomingGetPacket({ id }: ClientKey, { cmd, messageId }: Incoming): Promise<true> {
       if (incoming.get(id)?.has(messageId) !== true) throw new Error('no such packet')
-      await disk.written()
+      // Its release waits when it is carried out, and only for what is kept.
+      if (cmd !== 'pubrel') await disk.written()
       return true
     },
-    async incomingDelPacket(client: ClientKey, { messageId }: { messageId: number }): Promise<void> {
+    async incomingDelPacket(client: ClientKey, { messageId }: Incoming): Promise<void> {
       const ofClient = incoming.get(client.id)
       if (ofClient?.delete(messageId) !== true) throw new Error('no such packet')
       if (ofClient.size === 0) incoming.delete(client.id)

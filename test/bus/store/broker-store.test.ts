@@ -168,13 +168,36 @@ test('What clients that are away have not released is kept for only so many of t
   assert.deepEqual(await Promise.all(['1', '2', '3'].map(openOf)), [true, false, true])
 })
 
-test('A message of QoS 2 that comes again is confirmed when it is known on disk that it has come', async () => {
+/** On a disk that answers when the test says so. */
+function createStoreWithSlowDisk() {
   const written = createDeferred<undefined>()
   const { store } = createStore([], {
     ...{ set: () => undefined, delete: () => undefined, writes: 0, failure: undefined },
     ...{ load: () => Promise.resolve(), close: () => Promise.resolve() },
     written: () => written.promise,
   })
+  return { store, written }
+}
+
+test('A client of which nothing is kept does not wait for the disk, neither when it connects nor with the release of a message of QoS 2', async () => {
+  const { store } = createStoreWithSlowDisk()
+  const client = { id: 'live', clean: true }
+  await store.incomingStorePacket(client, { messageId: 1 })
+  const steps: string[] = []
+  void store
+    .outgoingStream(client)
+    .on('end', () => steps.push('ready'))
+    .resume()
+  void store
+    .incomingGetPacket(client, { cmd: 'pubrel', messageId: 1 })
+    .then(() => store.incomingDelPacket(client, { messageId: 1 }))
+    .then(() => steps.push('released'))
+  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(steps.sort(), ['ready', 'released'])
+})
+
+test('A message of QoS 2 that comes again is confirmed when it is known on disk that it has come', async () => {
+  const { store, written } = createStoreWithSlowDisk()
   const client = { id: 'sender', clean: false }
   await store.incomingStorePacket(client, { messageId: 1 })
   let isConfirmed = false
