@@ -1,7 +1,7 @@
 import { getOrInsert } from '../../base/get-or-insert.ts'
 import { Problem, shuttingDown } from '../../base/problem.ts'
 import { requireRevision } from '../../journal/fold/decide.ts'
-import { isInstalled } from '../../journal/fold/evolve.ts'
+import { isInstalled, type PluginSnapshot } from '../../journal/fold/evolve.ts'
 import { StaleDecisionError } from '../../journal/fold/stale-decision.ts'
 import type { SupervisionParts } from '../supervision/reconciler.ts'
 import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
@@ -45,6 +45,11 @@ const mostDecisions = 5
 type TakeTurn = () => boolean
 type CommandTask = (turn: ReleasableTurn) => Promise<void>
 type CommandOf<T> = [id: string, task: CommandTask, outcome: () => T, interrupting?: Interrupting]
+
+/** Only what came of a load has happened since: for the command that has ended it that is no change by somebody else. */
+export function isOutcomeOfLoad(seen: PluginSnapshot, present: PluginSnapshot): boolean {
+  return seen.value === 'loading' && present.context.revision === seen.context.revision + 1
+}
 
 export function createCommandRunner(
   context: LifecycleContext,
@@ -102,11 +107,8 @@ export function createCommandRunner(
           }
           for (let tries = 1; tries === 1 || !isDone(command); tries += 1) {
             const present = snapshotOfPlugin(context, id)
-            // What came of the load that the command has ended is no change by somebody else.
             const isOutcome =
-              (hasEnded || interrupting?.ends === 'everything') &&
-              seen.value === 'loading' &&
-              present.context.revision === seen.context.revision + 1
+              (hasEnded || interrupting?.ends === 'everything') && isOutcomeOfLoad(seen, present)
             if (!isOutcome) requireRevision(present, expectedRevision)
             const accepted = expectedRevision === undefined ? undefined : present.context.revision
             const turn = turnOf(id, { ...command, expectedRevision: accepted }, hold)

@@ -8,7 +8,7 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import type { CommandContext } from '../lifecycle.ts'
 import type { PluginQueries } from '../queries/plugin-queries.ts'
 import type { Reconciler } from '../supervision/reconciler.ts'
-import type { CommandRunner } from './command-runner.ts'
+import { type CommandRunner, isOutcomeOfLoad } from './command-runner.ts'
 
 /**
  * Replaces where a plugin may run. Nothing of it changes here: whoever has it goes by what is written down. A load that only waits
@@ -34,8 +34,7 @@ export function createPlacementCommand(
         parts.requireRunning()
         const snapshot = snapshotOfPlugin(context, id)
         requireInstalled(snapshot)
-        // What came of the load that it has ended is no change by somebody else.
-        if (!hasEnded) requireRevision(snapshot, expectedRevision)
+        if (!(hasEnded && isOutcomeOfLoad(seen, snapshot))) requireRevision(snapshot, expectedRevision)
         if (!isDeepStrictEqual(snapshot.context.placement ?? {}, placement))
           await journal.append(decide(snapshot, { type: 'place', placement }), by, requestKey)
         return parts.get(id)

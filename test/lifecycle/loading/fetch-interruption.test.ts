@@ -131,6 +131,18 @@ test('where a plugin may run is written down at once while its repository does n
   await loaded
 })
 
+test('where a plugin may run is refused after another command that came first has changed the plugin', async (context) => {
+  const { host } = await startLoad(context)
+  const { revision } = (await host.request('GET', '/api/plugins/clock')).body
+  const { lifecycle } = host.host
+  const limited = lifecycle.limit('@test/clock', { memory: 64 }, { by: 'http' })
+  // It ends the load with which that one follows, too.
+  const placing = { by: 'http', expectedRevision: revision } as const
+  const placed = lifecycle.place('@test/clock', { host: 'attic' }, placing)
+  await assert.rejects(placed, { code: 'revision_conflict' })
+  assert.equal((await limited).limits.set.memory, 64)
+})
+
 test('while files that are missing are fetched the log of the plugin says so, and its error when they cannot be', async (context) => {
   const { host, server, load } = await startLoad(context)
   assert.equal(
