@@ -124,7 +124,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
   const reader = createSessionReader({ sessions, open, append, seen, filters, records, disk })
 
   return {
-    /** Answers whether that changes anything; so do those that follow. */
+    /** Answers whether that changes anything; so does `forget`. */
     subscribe(client: string, subscription: StoredSubscription): boolean {
       const session = sessionOf(client)
       const { topic, qos } = subscription
@@ -136,12 +136,10 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       makeRoom(0)
       return true
     },
-    unsubscribe(client: string, gone: readonly string[]): boolean {
+    unsubscribe(client: string, gone: readonly string[]): void {
       const session = sessions.get(client)
-      if (session === undefined) return false
-      const removed = gone.filter((filter) => filters.remove(session, filter))
-      if (removed.length > 0) records.keep(session)
-      return removed.length > 0
+      if (session === undefined) return
+      for (const filter of gone) if (filters.remove(session, filter)) records.keep(session)
     },
     subscriptionsOf: (client: string): StoredSubscription[] =>
       [...(sessions.get(client)?.subscriptions.values() ?? [])].map(({ topic, qos }) => ({ topic, qos })),

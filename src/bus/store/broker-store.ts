@@ -198,7 +198,7 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     /** Called for each subscription of a request, with all of them, also those that were refused: see `keepSubscription`. */
     async addSubscriptions(): Promise<void> {},
     async removeSubscriptions({ id }: ClientKey, filters: string[]): Promise<void> {
-      if (sessions.unsubscribe(id, filters)) await disk.written()
+      sessions.unsubscribe(id, filters) // Without a wait: the library would take what is subscribed meanwhile for it.
     },
     async subscriptionsByClient({ id }: ClientKey): Promise<StoredSubscription[]> {
       return sessions.subscriptionsOf(id)
@@ -268,19 +268,17 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
 
     async putWill(client: ClientKey, will: Will): Promise<void> {
       const { id } = client
-      wills.set(id, { will, client })
       const { topic, qos, retain } = will
-      const key = brokerRecordKey('will', id)
       // At the next start there is nobody to hear of any other. There may be that of the connection which this one takes over.
-      if (qos === 0 && !retain) disk.delete(key)
-      else {
-        const address = addressOf(client)
-        const payload = Buffer.from(will.payload)
-        disk.set(key, () =>
-          encodeBrokerRecord({ kind: 'will', client: id, address, topic, qos, retain, payload }),
-        )
-      }
-      await disk.written()
+      const isKept = qos > 0 || retain
+      const isReplaced = wills.has(id)
+      wills.set(id, { will, client })
+      const key = brokerRecordKey('will', id)
+      if (isKept) {
+        const held = { address: addressOf(client), payload: Buffer.from(will.payload) }
+        disk.set(key, () => encodeBrokerRecord({ kind: 'will', client: id, topic, qos, retain, ...held }))
+      } else disk.delete(key)
+      if (isKept || isReplaced) await disk.written()
     },
     async getWill({ id }: ClientKey): Promise<Will | undefined> {
       return wills.get(id)?.will
