@@ -34,7 +34,8 @@ test('messages come in their order, in a turn of their own, as they were publish
   at.push(message('at once'))
   assert.deepEqual(heard.splice(0), ['at once 1'])
   payload.fill(9)
-  await turn()
+  // On a busy machine the first of them may have taken all of a slice.
+  while (heard.length < 2) await turn()
   assert.deepEqual(heard, ['a 1,2', 'c 1'])
   assert.deepEqual(failures, [{ topic: 'b', reason: 'no b' }])
 })
