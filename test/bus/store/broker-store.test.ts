@@ -207,3 +207,19 @@ test('A message of QoS 2 that comes again is confirmed when it is known on disk 
   written.resolve(undefined)
   await again
 })
+
+test('Neither the end of a subscription nor a will that nobody keeps waits for the disk: the broker library would take a subscription that follows for the one that ends', async () => {
+  const { store } = createStoreWithSlowDisk()
+  const client = { id: 'mine', clean: false }
+  store.keepSubscription(client.id, { topic: 'a', qos: 1 })
+  const steps: string[] = []
+  void store.removeSubscriptions(client, ['a']).then(() => steps.push('unsubscribed'))
+  const will = { topic: 'state', payload: Buffer.from('gone'), qos: 0, retain: false } as const
+  void store.putWill(client, will).then(() => steps.push('will'))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(steps.sort(), ['unsubscribed', 'will'])
+  // That of the connection which this one takes over may be on disk.
+  void store.putWill(client, will).then(() => steps.push('second will'))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(steps.length, 2)
+})
