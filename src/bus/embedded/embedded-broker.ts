@@ -171,10 +171,15 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
 
 /**
  * The broker forgets a client by its id when a connection ends, and while it clears up behind one that has ended by itself,
- * another may have taken its place: two more could then have the id. Not in the broker's types.
+ * another may have taken its place: two more could then have the id. One that has ended while what it connected with was being written
+ * would be known for ever, and end the connection by which its client has come back. Not in the broker's types.
  */
 function keepWhoIsBack(broker: Aedes): void {
   const clients = Reflect.get(broker, 'clients') as Record<string, Client>
+  const register = Reflect.get(broker, 'registerClient') as (client: Client) => void
+  Reflect.set(broker, 'registerClient', (client: Client) => {
+    if (!client.closed) Reflect.apply(register, broker, [client])
+  })
   const unregister = Reflect.get(broker, 'unregisterClient') as (client: Client) => void
   Reflect.set(broker, 'unregisterClient', (client: Client) => {
     if (clients[client.id] === client) Reflect.apply(unregister, broker, [client])

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
+import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createGuessLimit } from '../../../src/base/network/guess-limit.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createEmbeddedBroker } from '../../../src/bus/embedded/embedded-broker.ts'
+import { createDeferred } from '../../../src/base/time/deferred.ts'
+import {
+  createEmbeddedBroker,
+  type EmbeddedBrokerSettings,
+} from '../../../src/bus/embedded/embedded-broker.ts'
 import { listen } from '../../helpers/listen.ts'
+import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 import { collectFromBus, startBus, textOf } from '../bus-fixture.ts'
 import { createKeptBus, untilOnDisk } from '../kept-bus.ts'
@@ -53,28 +59,33 @@ for (const qos of [1, 2] as const)
     assert.equal(new Set(heard.map(({ id }) => id)).size, heard.length)
   })
 
-test('What is published in the very moment in which all that had waited has gone comes last', async (context) => {
+/** The broker by itself, on a free port. */
+async function startBroker(context: TestContext, disk?: EmbeddedBrokerSettings['disk']) {
   const clock = systemClock
   const warn = (): void => undefined
   const guesses = createGuessLimit({ clock, warn })
-  const { broker, take } = createEmbeddedBroker({
-    ...{ root: 'host', guesses, pageGuesses: guesses, connectTimeout: 10_000, clock },
+  const { broker, store, take } = createEmbeddedBroker({
+    ...{ root: 'host', guesses, disk, connectTimeout: 10_000, clock },
     ...{ forwards: () => undefined, publishWill: () => undefined, warn },
     logger: silentLogger,
   })
+  await broker.listen()
+  const server = createServer((socket) => take(socket, '127.0.0.1'))
+  context.after(async () => {
+    await new Promise<void>((resolve) => broker.close(resolve))
+    await store.destroy()
+    server.close()
+  })
+  return { broker, url: `mqtt://127.0.0.1:${await listen(server)}` }
+}
+
+test('What is published in the very moment in which all that had waited has gone comes last', async (context) => {
+  const { broker, url } = await startBroker(context)
   const publish = (payload: string): void =>
     broker.publish(
       { cmd: 'publish', topic: 'order', payload: Buffer.from(payload), qos: 1, retain: false, dup: false },
       () => undefined,
     )
-  await broker.listen()
-  const server = createServer((socket) => take(socket, '127.0.0.1'))
-  context.after(async () => {
-    await new Promise<void>((resolve) => broker.close(resolve))
-    server.close()
-  })
-  const port = await listen(server)
-  const url = `mqtt://127.0.0.1:${port}`
   const session = { id: 'returns', clean: false }
   const before = await connectRaw(context, url, session)
   before.send(subscribePacket(1, ['order', 1]))
@@ -141,6 +152,40 @@ test('A connection that ends just when its client connects anew does not make th
     assert.equal(bus.clients, 1)
     await third.vanish()
   }
+})
+
+test('A connection that ends while its will is being written is forgotten, and does not end the one by which its client is back', async (context) => {
+  const disk = createDeferred<undefined>()
+  const files: FileSystem = {
+    ...systemFileSystem,
+    mkdir: async (...given) => {
+      await disk.promise
+      await systemFileSystem.mkdir(...given)
+    },
+  }
+  const { broker, url } = await startBroker(context, { directory: await temporaryDirectory(context), files })
+  const will = { topic: 'gone', payload: 'x', qos: 1, retain: true }
+  let told = 0
+  const count = (_will: unknown, done: () => void): void => {
+    told += 1
+    done()
+  }
+  broker.subscribe(will.topic, count, () => undefined)
+  for (const id of ['device', 'other']) {
+    const waiting = await openRaw(context, url)
+    waiting.send(connectPacket({ id, clean: true, will }))
+    // An answer to who connects later says that the broker has the packet.
+    await (await connectRaw(context, url, { id: 'later', clean: true })).vanish()
+    await waiting.vanish()
+  }
+  await until('both wills to be told', async () => told === 2)
+  const back = await connectRaw(context, url, { id: 'device', clean: true })
+  disk.resolve(undefined)
+  const last = await connectRaw(context, url, { id: 'last', clean: true, will: { ...will, topic: 'last' } })
+  back.send(Buffer.from([0xc0, 0]))
+  await back.expect('pingresp')
+  await last.vanish()
+  await until('all but one to be forgotten', async () => broker.connectedClients === 1)
 })
 
 for (const qos of [1, 2] as const)
