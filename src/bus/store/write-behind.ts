@@ -8,7 +8,10 @@ import { type RecordChange, type RecordFolder, type Records, RecordsUnavailable 
 
 /** Milliseconds after the first change in which it is written, together with all that followed. */
 export const writeBehindDelay = 500
-/** Milliseconds that somebody waits for a disk which does not answer: what the broker keeps is in memory alone then, as with one that refuses. */
+/**
+ * Milliseconds in which the disk is to answer each thing that is asked of it: when it has not, what the broker keeps is in memory alone, as with one
+ * that refuses. Who waits may do so for longer, as one write follows another, and a large one has many pieces.
+ */
 export const writtenTimeout = 2_000
 /** What is encoded and written at a time; all of most writes. Between two, others have their turn. */
 const pieceLimits = { records: 1_000, bytes: 1024 * 1024 }
@@ -56,10 +59,6 @@ export interface WriteFailure {
   lasting: boolean
 }
 
-interface Waiting extends Deferred<undefined> {
-  readonly limit: ScheduledCall
-}
-
 export function createWriteBehind(settings: {
   folder: RecordFolder
   phaseOf: (key: string) => WritePhase
@@ -82,9 +81,10 @@ export function createWriteBehind(settings: {
   let timer: ScheduledCall | undefined
   let writing = Promise.resolve()
   let isWriting = false
-  /** Who waits for the next write. */
-  let next: Waiting | undefined
-  /** A write has not ended in time: until it has, nobody waits. */
+  /** Those who wait for the write that goes on, and for the next one. */
+  let present: Deferred<undefined> | undefined
+  let next: Deferred<undefined> | undefined
+  /** The disk has not answered a write in time: until it has ended, nobody waits. */
   let isStuck = false
   let closed = false
 
@@ -102,29 +102,25 @@ export function createWriteBehind(settings: {
     writing = writing.then(attempt)
   }
 
-  function release(waiting: Waiting | undefined): void {
-    waiting?.limit.cancel()
-    waiting?.resolve(undefined)
+  function release(): void {
+    present?.resolve(undefined)
+    present = undefined
   }
 
   function releaseNext(): void {
-    release(next)
+    next?.resolve(undefined)
     next = undefined
   }
 
   const isAwaited = (): boolean => next !== undefined
 
-  function waitForNext(): Waiting {
-    const waiting: Waiting = {
-      ...createDeferred<undefined>(),
-      limit: scheduleDeadline(clock, writtenTimeout, () => {
-        isStuck = true
-        release(waiting)
-        releaseNext()
-      }),
-    }
-    if (!isWriting) writeSoon()
-    return waiting
+  async function inTime<T>(answer: Promise<T>): Promise<T> {
+    const limit = scheduleDeadline(clock, writtenTimeout, () => {
+      isStuck = true
+      release()
+      releaseNext()
+    })
+    return await answer.finally(limit.cancel)
   }
 
   function touch(key: string): void {
@@ -197,13 +193,13 @@ export function createWriteBehind(settings: {
   }
 
   async function attempt(): Promise<void> {
-    const waiting = next
+    present = next
     next = undefined
     isWriting = true
-    await write(waiting !== undefined)
+    await write(present !== undefined)
     isWriting = false
     isStuck = false
-    release(waiting)
+    release()
     if (failure !== undefined) releaseNext()
     else if (isAwaited()) writeSoon()
   }
@@ -211,13 +207,13 @@ export function createWriteBehind(settings: {
   async function write(through: boolean): Promise<void> {
     let keys = new Set<string>()
     try {
-      const target = await open()
+      const target = await inTime(open())
       keys = dirty
       dirty = new Set()
       writes += 1
-      for (const piece of changes(keys)) await target.write(piece, through)
+      for (const piece of changes(keys)) await inTime(target.write(piece, through))
       // What somebody waits for may have been written a moment ago, into the memory of the system alone.
-      if (through && keys.size === 0) await target.write([], through)
+      if (through && keys.size === 0) await inTime(target.write([], through))
     } catch (error) {
       for (const key of keys) {
         dirty.add(key)
@@ -268,7 +264,8 @@ export function createWriteBehind(settings: {
     written() {
       const isWritten = dirty.size === 0 && !isWriting
       if (isWritten || isStuck || failure !== undefined || closed) return undefined
-      return (next ??= waitForNext()).promise
+      if (next === undefined && !isWriting) writeSoon()
+      return (next ??= createDeferred()).promise
     },
     async load(take, taken) {
       // Nothing is made before there is something to write: a start that fails leaves no trace.

@@ -224,6 +224,28 @@ test('Nobody waits for a disk that refuses, or that has not answered in time, un
   assert.equal(clock.waiting, 0)
 })
 
+test('A disk that takes long for each thing, but answers, is waited for, by who comes during a write and with many pieces as well', async () => {
+  const { behind, state, set, elapse, clock } = createStage()
+  const answers: (() => void)[] = []
+  state.answer = () => new Promise((resolve) => answers.push(resolve))
+  const answerLate = async (): Promise<void> => {
+    await elapse(writtenTimeout - 1)
+    answers.shift()?.()
+    await elapse(0)
+  }
+  set('a', '1')
+  const first = noted({ a: behind.written() })
+  await elapse(0)
+  for (const key of ['b', 'c']) set(key, 'x'.repeat(1024 * 1024))
+  const second = noted({ b: behind.written() })
+  await answerLate()
+  assert.deepEqual([first, second], [['a'], []])
+  await answerLate()
+  assert.deepEqual(second, [])
+  await answerLate()
+  assert.deepEqual([second, state.batches, clock.waiting], [['b'], [['+a'], ['+b'], ['+c']], 0])
+})
+
 for (const isChanged of [true, false])
   test(`At the end nobody is kept waiting, and what they waited for is written${isChanged ? '' : ', also if it has been a moment ago'}`, async () => {
     const { behind, disk, state, set, elapse, clock } = createStage()
