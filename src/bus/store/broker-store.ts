@@ -248,10 +248,11 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       incoming.set(client.id, (incoming.get(client.id) ?? new Set<number>()).add(messageId))
       keepIncoming(client)
     },
-    async incomingGetPacket({ id }: ClientKey, { cmd, messageId }: Incoming): Promise<true> {
-      if (incoming.get(id)?.has(messageId) !== true) throw new Error('no such packet')
-      // Its release waits when it is carried out, and only for what is kept.
-      if (cmd !== 'pubrel') await disk.written()
+    async incomingGetPacket({ id, clean }: ClientKey, { cmd, messageId }: Incoming): Promise<true> {
+      const isOpen = incoming.get(id)?.has(messageId) === true
+      // A release waits when it is carried out, and only for what is kept; one that comes again has to as well, as that may be going on.
+      if (cmd === 'pubrel' ? !isOpen && clean === false : isOpen) await disk.written()
+      if (!isOpen) throw new Error('no such packet')
       return true
     },
     async incomingDelPacket(client: ClientKey, { messageId }: Incoming): Promise<void> {

@@ -208,6 +208,22 @@ test('A message of QoS 2 that comes again is confirmed when it is known on disk 
   await again
 })
 
+test('The release of a message of QoS 2 that comes again, on a new connection too, is confirmed when the first one is on disk', async () => {
+  const { store, written } = createStoreWithSlowDisk()
+  const client = { id: 'sender', clean: false }
+  const release = { cmd: 'pubrel', messageId: 1 }
+  await store.incomingStorePacket(client, release)
+  const steps: string[] = []
+  const first = store.incomingDelPacket(client, release).then(() => steps.push('first'))
+  const again = assert
+    .rejects(store.incomingGetPacket({ ...client }, release), { message: 'no such packet' })
+    .then(() => steps.push('again'))
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual(steps, [])
+  written.resolve(undefined)
+  await Promise.all([first, again])
+})
+
 test('Neither the end of a subscription nor a will that nobody keeps waits for the disk: the broker library would take a subscription that follows for the one that ends', async () => {
   const { store } = createStoreWithSlowDisk()
   const client = { id: 'mine', clean: false }
