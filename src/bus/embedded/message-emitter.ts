@@ -8,8 +8,12 @@ type Listener<M> = (message: M, done: () => void) => void
  * that comes with it takes a sixth of the time of a message for splitting and matching the same topic again.
  */
 export interface MessageEmitter<M> {
-  /** Here and below, `done` is called in a turn of its own. Here, when whatever is to be ready is so, too. */
+  /** `done` is called in a turn of its own, when whatever is to be ready is so. A listener is of one filter. */
   on(filter: string, listener: Listener<M>, done?: () => void): void
+  /**
+   * Calls back before it returns, unless too many end at once: the broker library knows the subscription until then, and would take one
+   * that comes right after the end of it for the same, when nobody would hear anything.
+   */
   removeListener(filter: string, listener: Listener<M>, done?: () => void): void
   /** Calls back when all listeners have; at once when there is none. */
   emit(message: M, done?: (error?: Error) => void): void
@@ -19,10 +23,12 @@ export interface MessageEmitter<M> {
 }
 
 /**
- * Subscriptions that end in one turn, and then in each further one: some milliseconds. A client that leaves may have tens of
+ * Subscriptions that are taken out in one turn, and then in each further one: some milliseconds. A client that leaves may have tens of
  * thousands, and others are served in between.
  */
 export const endsPerTurn = 500
+/** Beyond so many the library is told when they are taken out, as it takes some microseconds for each to forget it. */
+export const endsToldAtOnce = 10 * endsPerTurn
 
 /** `ready`: what has to be done before a subscription is confirmed; it takes effect at once. */
 export function createMessageEmitter<M extends { topic: string }>(
@@ -31,13 +37,19 @@ export function createMessageEmitter<M extends { topic: string }>(
   const matcher = createTopicMatcher<Listener<M>>()
   let closed = false
   let endsInTurn = 0
-  const waitingEnds: (() => void)[] = []
+  /** What is still to be taken out, and who is to be told; nothing comes to them any more. */
+  const ended = new Map<Listener<M>, { filter: string; done: (() => void) | undefined }>()
 
   function nextEnds(): void {
-    const ends = waitingEnds.splice(0, endsPerTurn)
-    endsInTurn = ends.length
-    if (ends.length > 0) setImmediate(nextEnds)
-    for (const end of ends) end()
+    endsInTurn = 0
+    if (ended.size > 0) setImmediate(nextEnds)
+    for (const [listener, { filter, done }] of ended) {
+      matcher.remove(filter, listener)
+      ended.delete(listener)
+      done?.()
+      endsInTurn += 1
+      if (endsInTurn === endsPerTurn) return
+    }
   }
 
   return {
@@ -49,21 +61,20 @@ export function createMessageEmitter<M extends { topic: string }>(
       else void until.then(() => setImmediate(done))
     },
     removeListener(filter, listener, done) {
-      const end = (): void => {
-        matcher.remove(filter, listener)
-        if (done) setImmediate(done)
-      }
       if (endsInTurn === 0) setImmediate(nextEnds)
       endsInTurn += 1
-      if (endsInTurn > endsPerTurn) waitingEnds.push(end)
-      else end()
+      const isLate = endsInTurn > endsToldAtOnce
+      if (endsInTurn > endsPerTurn) ended.set(listener, { filter, done: isLate ? done : undefined })
+      else matcher.remove(filter, listener)
+      if (!isLate) done?.()
     },
     emit(message, done = () => undefined) {
       if (closed) {
         done(new Error('the broker is closed'))
         return
       }
-      const listeners = matcher.match(message.topic)
+      const matching = matcher.match(message.topic)
+      const listeners = ended.size === 0 ? matching : matching.filter((listener) => !ended.has(listener))
       let waiting = listeners.length
       if (waiting === 0) {
         done()

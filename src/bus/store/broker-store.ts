@@ -196,10 +196,10 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
       Readable.from(retained.views(filters, beginSearch(filters))),
 
     /** Called for each subscription of a request, with all of them, also those that were refused: see `keepSubscription`. */
-    async addSubscriptions(): Promise<void> {},
-    async removeSubscriptions({ id }: ClientKey, filters: string[]): Promise<void> {
-      sessions.unsubscribe(id, filters) // Without a wait: the library would take what is subscribed meanwhile for it.
-    },
+    addSubscriptions: (): PromiseLike<void> => settled(undefined),
+    /** Neither of them takes a turn: subscriptions begin and end in the order in which a client asks for that. */
+    removeSubscriptions: ({ id }: ClientKey, filters: string[]): PromiseLike<void> =>
+      settled(void sessions.unsubscribe(id, filters)),
     async subscriptionsByClient({ id }: ClientKey): Promise<StoredSubscription[]> {
       return sessions.subscriptionsOf(id)
     },
