@@ -96,10 +96,15 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     }
   }
 
+  function noteSent(session: Session, queued: Queued, messageId: number): void {
+    session.sent.set(messageId, queued)
+    session.lastId = messageId
+  }
+
   function append(session: Session, queued: Queued): void {
     session.queue.push(queued)
     session.queuedBytes += queued.packet.payload.length
-    if (queued.packet.messageId !== undefined) session.sent.set(queued.packet.messageId, queued)
+    if (queued.packet.messageId !== undefined) noteSent(session, queued, queued.packet.messageId)
     seen(queued.number)
     if (queued.shared === undefined) records.keepQueued(session, queued)
   }
@@ -109,7 +114,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     const present = queued.packet.messageId
     if (present !== undefined) session.sent.delete(present)
     queued.packet = { ...queued.packet, messageId }
-    session.sent.set(messageId, queued)
+    noteSent(session, queued, messageId)
     records.keepQueued(session, queued)
     records.leaveShared(session, queued)
   }
@@ -195,7 +200,7 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
       if (session.queuedBytes + payload.length > sessionQueueBytesLimit) return undefined
       const packet: StoredPacket = { cmd: 'publish', topic, payload, qos, retain: true }
       const queued = { number: nextNumber, packet }
-      packet.messageId = freeMessageId(session, queued, 1)
+      packet.messageId = freeMessageId(session, queued)
       append(session, queued)
       limitQueue(session)
       return packet.messageId
@@ -208,13 +213,11 @@ export function createBrokerSessions(settings: BrokerSessionsSettings) {
     takeUp(client: string): (StoredPacket & { dup: boolean })[] {
       const session = sessions.get(client)
       const packets = queueOf(client)
-      let wanted = 1
       for (const [place, queued] of session?.queue.entries() ?? []) {
         const packet = packets[place]
         if (!session || !packet || packet.qos !== 2 || packet.messageId !== undefined) continue
-        packet.messageId = freeMessageId(session, queued, wanted)
+        packet.messageId = freeMessageId(session, queued)
         assign(session, queued, packet.messageId)
-        wanted = packet.messageId + 1
       }
       return packets
     },

@@ -22,6 +22,8 @@ export interface Session {
   queuedBytes: number
   /** What has been sent, by its message id. */
   sent: Map<number, Queued>
+  /** The message id that was given last. The next one follows: the client may still hold a message that has given way meanwhile, and would take another one with its id for that. */
+  lastId: number
   /** It was read from the disk. */
   isRead: boolean
   /** Of shared messages on disk those with a lower number do not wait for it. */
@@ -29,7 +31,7 @@ export interface Session {
 }
 
 export function createSession(client: string, number: number, isRead: boolean): Session {
-  const held = { subscriptions: new Map(), queue: [], queuedBytes: 0, sent: new Map() }
+  const held = { subscriptions: new Map(), queue: [], queuedBytes: 0, sent: new Map(), lastId: 0 }
   return { client, number, ...held, isRead, sharedFrom: 0 }
 }
 
@@ -39,8 +41,8 @@ export function firstShared({ queue }: Session): Queued | undefined {
 }
 
 /** The id of a message that is being sent; another one if this is that of a message sent before. */
-export function freeMessageId({ sent }: Session, queued: Queued, wanted: number): number {
-  let id = wanted
+export function freeMessageId({ sent, lastId }: Session, queued: Queued, wanted = lastId + 1): number {
+  let id = wanted > messageIdLimit ? 1 : wanted
   while ((sent.get(id) ?? queued) !== queued) id = (id % messageIdLimit) + 1
   return id
 }

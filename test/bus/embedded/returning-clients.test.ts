@@ -10,6 +10,7 @@ import {
   createEmbeddedBroker,
   type EmbeddedBrokerSettings,
 } from '../../../src/bus/embedded/embedded-broker.ts'
+import { sessionQueueLimit } from '../../../src/bus/store/broker-sessions.ts'
 import { listen } from '../../helpers/listen.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
@@ -22,6 +23,7 @@ import {
   openRaw,
   publishedIn,
   publishPacket,
+  type RawClient,
   subscribePacket,
 } from '../raw-client.ts'
 
@@ -186,6 +188,35 @@ test('A connection that ends while its will is being written is forgotten, and d
   await back.expect('pingresp')
   await last.vanish()
   await until('all but one to be forgotten', async () => broker.connectedClients === 1)
+})
+
+test('The number of a message of QoS 2 that has given way to newer ones, and that its client may hold, is not that of the next one', async (context) => {
+  const bus = await startBus(context)
+  const session = { id: 'slow', clean: false }
+  const before = await connectRaw(context, bus.url, session)
+  before.send(subscribePacket(1, ['x', 2]))
+  await before.expect('suback')
+  const leave = async (client: RawClient): Promise<void> => {
+    await client.vanish()
+    await until('the broker to see that it has gone', async () => bus.clients === 0)
+  }
+  await leave(before)
+  for (let number = 0; number < sessionQueueLimit; number += 1)
+    await bus.publish('x', `${number}`, { qos: 2 })
+  const back = await connectRaw(context, bus.url, session)
+  const held = new Map<number, string>()
+  while (held.size < sessionQueueLimit) {
+    const { id, payload } = publishedIn(await back.expect('publish'))
+    held.set(id, payload)
+  }
+  await leave(back)
+  await bus.publish('x', 'newest', { qos: 2 })
+  const again = await connectRaw(context, bus.url, session)
+  for (;;) {
+    const { id, payload, dup } = publishedIn(await again.expect('publish'))
+    assert.equal(held.get(id), dup ? payload : undefined)
+    if (payload === 'newest') break
+  }
 })
 
 for (const qos of [1, 2] as const)
