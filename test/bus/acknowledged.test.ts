@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { until } from '../helpers/until.ts'
-import { writeBehindDelay } from '../../src/bus/store/write-behind.ts'
+import { writeBehindDelay, writtenTimeout } from '../../src/bus/store/write-behind.ts'
 import { connect, connectListening, lateClock, lines } from './bus-fixture.ts'
-import { createKeptBus } from './kept-bus.ts'
+import { createKeptBus, silentDisk } from './kept-bus.ts'
 import {
   acknowledgePacket,
   connectRaw,
@@ -74,6 +74,25 @@ test('What a session has subscribed to, and that it has ended, is on disk when i
     }
   }
   assert.deepEqual([await heardAt(first), await heardAt(second)], [['one', 'two'], []])
+})
+
+test('Who subscribes without a session does not wait for the subscriptions of others to be on disk', async (context) => {
+  const disk = silentDisk()
+  const { clock } = lateClock(writtenTimeout)
+  const { directory, start } = await createKeptBus(context)
+  const bus = await start({ clock, disk: { directory, files: disk.files } })
+  const keeps = await connectRaw(context, bus.url, session('keeps'))
+  const ping = Buffer.from([0xc0, 0])
+  keeps.send(subscribePacket(1, ['x', 1]), ping)
+  await keeps.expect('pingresp')
+  const client = await connectRaw(context, bus.url, { id: 'live', clean: true })
+  client.send(subscribePacket(1, ['x', 1]))
+  // The confirmation takes a turn; when somebody else has been let in that is over.
+  await connectRaw(context, bus.url, { id: 'later', clean: true })
+  client.send(ping)
+  await client.expect('suback')
+  disk.answer()
+  await keeps.expect('suback')
 })
 
 test('The will of a client is on disk when it is told that it is connected, and that of one that took it over', async (context) => {

@@ -1,7 +1,8 @@
 import { cp, readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { systemFileSystem } from '../../src/base/files/file-system.ts'
+import { type FileSystem, systemFileSystem } from '../../src/base/files/file-system.ts'
+import { createDeferred } from '../../src/base/time/deferred.ts'
 import type { EmbeddedBusSettings } from '../../src/bus/embedded/embedded-bus.ts'
 import { recordFolderName } from '../../src/bus/store/record-folder.ts'
 import { temporaryDirectory } from '../helpers/temporary-directory.ts'
@@ -24,6 +25,19 @@ export async function createKeptBus(context: TestContext, settings: Partial<Embe
       return other
     },
   }
+}
+
+/** A disk on which nothing of the broker is until `answer` is called. */
+export function silentDisk() {
+  const answered = createDeferred<undefined>()
+  const files: FileSystem = {
+    ...systemFileSystem,
+    mkdir: async (...given) => {
+      await answered.promise
+      await systemFileSystem.mkdir(...given)
+    },
+  }
+  return { files, answer: () => answered.resolve(undefined) }
 }
 
 /** All bytes of the broker's folder. */

@@ -63,8 +63,8 @@ export interface BrokerRulesSettings {
   forwards: (connection: Client['conn']) => void
   /** A retained message is being sent; answers the id under which it waits to be confirmed, if it does. */
   sendingRetained: (client: Client, packet: RetainedPacket) => number | undefined
-  /** A client with a session has subscribed. */
-  keepSubscription: (clientId: string, subscription: StoredSubscription) => void
+  /** A client with a session has subscribed; `carryOut` makes it so for its connection. */
+  keepSubscription: (clientId: string, subscription: StoredSubscription, carryOut: () => void) => void
   /** Ends the connection of a client for which too much waits. */
   cutOffIfSlow: (client: Client) => boolean
   /** When the messages of a client are confirmed. */
@@ -142,9 +142,10 @@ export function createBrokerRules({
       done(null, null)
       return
     }
-    if (!client.clean) keepSubscription(client.id, { topic, qos })
     // The broker delivers with the message's own QoS; `authorizeForward` says with which it goes on.
-    done(null, { ...subscription, qos: 2 })
+    const carryOut = (): void => done(null, { ...subscription, qos: 2 })
+    if (client.clean) carryOut()
+    else keepSubscription(client.id, { topic, qos }, carryOut)
   }
 
   const rules = {

@@ -75,7 +75,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     retains: (payload, publisher) => void publishers.set(payload, publisher),
     forwards,
     sendingRetained: (client, packet) => store.sendingRetained(client, packet),
-    keepSubscription: (clientId, subscription) => store.keepSubscription(clientId, subscription),
+    keepSubscription: (...given) => store.keepSubscription(...given),
     cutOffIfSlow,
     acknowledgements: createAcknowledgements({
       cutOffIfSlow,
@@ -111,7 +111,7 @@ export function createEmbeddedBroker(settings: EmbeddedBrokerSettings) {
     disk,
     warn,
   })
-  const emitter = createMessageEmitter(store.subscriptionsWritten)
+  const emitter = createMessageEmitter(store.subscriptionWritten)
   const broker = new Aedes({
     ...rules,
     persistence: store,

@@ -12,7 +12,9 @@ import {
 import { createBrokerSessions, sessionsLimit } from './broker-sessions.ts'
 import type { Publisher, RetainedLedger } from './retained-ledger.ts'
 import { createRetainedMessages, type RetainedSearch } from './retained-messages.ts'
+import { settled } from './settled.ts'
 import type { RetainedPacket, StoredPacket, StoredSubscription } from './stored-packet.ts'
+import { createSubscriptionWrites } from './subscription-writes.ts'
 import type { WriteBehind } from './write-behind.ts'
 
 /**
@@ -37,17 +39,6 @@ interface ClientKey {
 
 type Incoming = Record<'messageId', number> & { cmd?: string }
 type Will = Pick<StoredPacket, 'topic' | 'payload' | 'qos' | 'retain'>
-
-/** Calls back at once, unlike a promise. The broker uses nothing but `then`. */
-function settled<T>(value: T): PromiseLike<T> {
-  return {
-    // biome-ignore lint/suspicious/noThenProperty: the broker expects a promise here, and must not wait a turn
-    then<R>(onSettled?: ((value: T) => R | PromiseLike<R>) | null): PromiseLike<R> {
-      const result = onSettled?.(value)
-      return settled(result as R)
-    },
-  }
-}
 
 export interface BrokerStoreSettings {
   /** First level(s) of the host's own topics. */
@@ -89,10 +80,15 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
   /** Clients that are away and have such messages; the one that went first is first. */
   const unreleased = new Set<string>()
   const wills = new Map<string, { will: Will; client: ClientKey }>()
-  let unwrittenSubscriptions: Promise<void> | undefined
+  const subscriptionWrites = createSubscriptionWrites()
 
-  function keepSubscription(client: string, subscription: StoredSubscription): void {
-    if (sessions.subscribe(client, subscription)) unwrittenSubscriptions = disk.written()
+  function keepSubscription(
+    client: string,
+    subscription: StoredSubscription,
+    carryOut = (): void => undefined,
+  ): void {
+    const write = sessions.subscribe(client, subscription) ? disk.written() : undefined
+    subscriptionWrites.carryOut(client, write, carryOut)
   }
 
   function keepIncoming({ id, clean }: ClientKey): void {
@@ -161,8 +157,8 @@ export function createBrokerStore(settings: BrokerStoreSettings) {
     sendingRetained: ({ id, clean }: ClientKey, packet: RetainedPacket) =>
       clean === true ? undefined : sessions.sendingRetained(id, packet),
     keepSubscription,
-    /** Resolves when those of sessions are on disk. */
-    subscriptionsWritten: () => unwrittenSubscriptions,
+    /** Resolves when the subscription that is being carried out is on disk; undefined: it is, or nobody keeps it. */
+    subscriptionWritten: subscriptionWrites.present,
     /** How much it is to keep a message on this topic for sessions; in those. */
     cost: sessions.cost,
     /** What waits for the client and was never sent; it does not wait any more. */

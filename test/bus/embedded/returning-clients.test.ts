@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:net'
 import { test, type TestContext } from 'node:test'
-import { type FileSystem, systemFileSystem } from '../../../src/base/files/file-system.ts'
 import { silentLogger } from '../../../src/base/log/log.ts'
 import { createGuessLimit } from '../../../src/base/network/guess-limit.ts'
 import { systemClock } from '../../../src/base/time/clock.ts'
-import { createDeferred } from '../../../src/base/time/deferred.ts'
 import {
   createEmbeddedBroker,
   type EmbeddedBrokerSettings,
@@ -15,7 +13,7 @@ import { listen } from '../../helpers/listen.ts'
 import { temporaryDirectory } from '../../helpers/temporary-directory.ts'
 import { until } from '../../helpers/until.ts'
 import { collectFromBus, startBus, textOf } from '../bus-fixture.ts'
-import { createKeptBus, untilOnDisk } from '../kept-bus.ts'
+import { createKeptBus, silentDisk, untilOnDisk } from '../kept-bus.ts'
 import {
   acknowledgePacket,
   connectPacket,
@@ -157,15 +155,11 @@ test('A connection that ends just when its client connects anew does not make th
 })
 
 test('A connection that ends while its will is being written is forgotten, and does not end the one by which its client is back', async (context) => {
-  const disk = createDeferred<undefined>()
-  const files: FileSystem = {
-    ...systemFileSystem,
-    mkdir: async (...given) => {
-      await disk.promise
-      await systemFileSystem.mkdir(...given)
-    },
-  }
-  const { broker, url } = await startBroker(context, { directory: await temporaryDirectory(context), files })
+  const disk = silentDisk()
+  const { broker, url } = await startBroker(context, {
+    directory: await temporaryDirectory(context),
+    files: disk.files,
+  })
   const will = { topic: 'gone', payload: 'x', qos: 1, retain: true }
   let told = 0
   const count = (_will: unknown, done: () => void): void => {
@@ -182,7 +176,7 @@ test('A connection that ends while its will is being written is forgotten, and d
   }
   await until('both wills to be told', async () => told === 2)
   const back = await connectRaw(context, url, { id: 'device', clean: true })
-  disk.resolve(undefined)
+  disk.answer()
   const last = await connectRaw(context, url, { id: 'last', clean: true, will: { ...will, topic: 'last' } })
   back.send(Buffer.from([0xc0, 0]))
   await back.expect('pingresp')

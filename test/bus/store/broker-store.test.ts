@@ -224,6 +224,23 @@ test('The release of a message of QoS 2 that comes again, on a new connection to
   await Promise.all([first, again])
 })
 
+test('Each session waits for its own subscriptions alone, also when it repeats one', async () => {
+  const { store, written } = createStoreWithSlowDisk()
+  const waitsFor = (client: string, topic: string): Promise<void> | undefined => {
+    let until: Promise<void> | undefined
+    store.keepSubscription(client, { topic, qos: 1 }, () => {
+      until = store.subscriptionWritten()
+    })
+    return until
+  }
+  const first = waitsFor('returns', 'a')
+  assert.ok(first !== undefined)
+  written.resolve(undefined)
+  await first
+  assert.deepEqual([waitsFor('new', 'b'), store.subscriptionWritten()], [written.promise, undefined])
+  assert.deepEqual([waitsFor('new', 'b'), waitsFor('returns', 'a')], [written.promise, undefined])
+})
+
 test('Neither the end of a subscription nor a will that nobody keeps waits for the disk: the broker library would take a subscription that follows for the one that ends', async () => {
   const { store } = createStoreWithSlowDisk()
   const client = { id: 'mine', clean: false }
