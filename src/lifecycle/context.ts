@@ -12,6 +12,7 @@ import type {
 import type { PluginError } from '../schema/plugin/plugin.ts'
 import type { DependentPlugin } from './manifests/dependencies.ts'
 import type { KeyValueStores } from '../schema/files/key-value-stores.ts'
+import type { FetchQueue } from './running/fetch-queue.ts'
 import type { LoadCancellation } from './running/load-cancellation.ts'
 import type { Ownership, SharedFiles } from './ownership.ts'
 import type { Manifests } from './manifests/manifests.ts'
@@ -45,6 +46,7 @@ export interface LifecycleContext {
   /** One command a plugin at a time. */
   mutex: KeyedMutex
   loads: LoadCancellation
+  fetches: FetchQueue
   clock: Clock
   logger: Logger
   hostVersion: string

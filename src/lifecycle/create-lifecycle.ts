@@ -25,6 +25,7 @@ import { createInstaller } from './installing/installer.ts'
 import type { KeyValueStores } from '../schema/files/key-value-stores.ts'
 import { createKeyValueStores } from './stores/key-value-stores.ts'
 import type { CommandContext, Lifecycle } from './lifecycle.ts'
+import { createFetchQueue } from './running/fetch-queue.ts'
 import { createLoadCancellation } from './running/load-cancellation.ts'
 import { createLoader } from './loading/loader.ts'
 import { createNamespaces } from './trust/namespaces.ts'
@@ -147,6 +148,7 @@ export function createLifecycle(settings: LifecycleSettings): RunningLifecycle {
     sharedFiles: settings.sharedFiles,
     mutex,
     loads,
+    fetches: createFetchQueue(settings.clock),
     namespaces: createNamespaces(settings),
   }
   const policy = settings.restartPolicy ?? defaultRestartPolicy

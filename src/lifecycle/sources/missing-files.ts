@@ -1,6 +1,6 @@
 import { Problem } from '../../base/problem.ts'
 import { abortable } from '../../base/time/abortable.ts'
-import type { StagedPlugin } from '../../repository/repository.ts'
+import type { RequestedVersion, StagedPlugin } from '../../repository/repository.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
 import { manifestFile } from '../../schema/manifest/manifest.ts'
 import type { FilesSource, Origin, PluginFact } from '../../schema/journal/journal-event.ts'
@@ -121,7 +121,7 @@ async function fetchFiles(
   version: string,
   signal: AbortSignal,
 ): Promise<StagedPlugin> {
-  const { repositories, logger } = context
+  const { repositories, fetches, logger } = context
   const from = await originRepository(context, id)
   signal.throwIfAborted()
   // Else nobody sees why it takes a while.
@@ -130,13 +130,16 @@ async function fetchFiles(
     repository: from.name,
   })
   context.effects.logFor(id, 'info', `Its files are missing: the repository "${from.name}" is asked for them`)
-  const identifier = identifierOf(id)
-  if (version === unknownVersion) return repositories.stage(from, identifier, {}, signal)
-  try {
-    return await repositories.stage(from, identifier, { version }, signal)
-  } catch (error) {
-    if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
-    logger.info('The repository does not have the version of the missing files', { plugin: id, error })
-    return repositories.stage(from, identifier, { installed: version }, signal)
-  }
+  const stage = (wish: RequestedVersion): Promise<StagedPlugin> =>
+    repositories.stage(from, identifierOf(id), wish, signal)
+  return fetches.run(from.name, signal, async () => {
+    if (version === unknownVersion) return stage({})
+    try {
+      return await stage({ version })
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'plugin_not_in_repository') throw error
+      logger.info('The repository does not have the version of the missing files', { plugin: id, error })
+      return stage({ installed: version })
+    }
+  })
 }

@@ -100,9 +100,19 @@ export async function loadEnabledPlugins(
 
 /** A repository may not answer: plugins whose files have to be fetched from there keep no others waiting. */
 async function queueOf(context: LifecycleContext, id: string): Promise<string> {
-  const { directory, readAtStart } = context
-  if (readAtStart.has(id) || (await directory.exists(identifierOf(id)))) return 'files are here'
+  const { readAtStart } = context
+  if (readAtStart.has(id) || (await hasFiles(context, id))) return 'files are here'
   return `files of ${snapshotOfPlugin(context, id).context.repository ?? 'no repository'}`
+}
+
+/** In its folder, or with the versions that are kept. */
+async function hasFiles(context: LifecycleContext, id: string): Promise<boolean> {
+  const { directory } = context
+  const plugin = identifierOf(id)
+  if (await directory.exists(plugin)) return true
+  const { version, integrity } = snapshotOfPlugin(context, id).context
+  // One that cannot be looked at is told about as it is loaded.
+  return version !== null && (await directory.hasKept(plugin, { version, integrity }).catch(() => false))
 }
 
 /**
