@@ -60,8 +60,8 @@ const machine = setup({
     recordError: assign({ error: ({ event }) => ('error' in event.data ? event.data.error : null) }),
     recordLoadFailure: assign(({ event }) => {
       if (event.type !== 'PluginLoadFailed') return {}
-      const { error, changedFiles } = event.data
-      return { error, ...(changedFiles === undefined ? {} : { changedFiles }) }
+      const { error, changedFiles, restart = null } = event.data
+      return { error, restart, ...(changedFiles === undefined ? {} : { changedFiles }) }
     }),
     enable: assign({ enabled: true, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),
     disable: assign({ enabled: false, error: null, crashes: 0, updatedAt: ({ event }) => event.at }),

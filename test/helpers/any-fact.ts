@@ -43,7 +43,11 @@ export function pluginFactsOf(plugin: string): PluginFact[] {
     { type: 'PluginLoaded', plugin, data: { changedFiles: ['init.lua'] } },
     { type: 'PluginLoadRequested', plugin, data: { reason: 'test' } },
     { type: 'PluginLoadRequested', plugin, data: { reason: 'test', automatic: true } },
-    { type: 'PluginLoadFailed', plugin, data: { error, changedFiles: [] } },
+    {
+      type: 'PluginLoadFailed',
+      plugin,
+      data: { error, changedFiles: [], restart: { attempt: 1, delay: 5_000 } },
+    },
     { type: 'PluginCrashed', plugin, data: { error } },
     {
       type: 'PluginCrashed',

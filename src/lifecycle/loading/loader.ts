@@ -6,7 +6,7 @@ import type { InstalledFiles } from '../../repository/repository.ts'
 import { requireHost } from '../../repository/require-host.ts'
 import { IsolateError } from '../../sandbox/isolate.ts'
 import { identifierOf } from '../../schema/names/identifier.ts'
-import type { Origin, PluginFact } from '../../schema/journal/journal-event.ts'
+import type { Origin, PendingRestart, PluginFact } from '../../schema/journal/journal-event.ts'
 import { manifestFile, withWarnings } from '../../schema/manifest/manifest.ts'
 import { labelAndPath } from '../../schema/manifest/setting-label.ts'
 import type { PluginError } from '../../schema/plugin/plugin.ts'
@@ -18,6 +18,7 @@ import { dependenciesElsewhereMessage, dependenciesElsewhere } from './dependenc
 import { checkDependencies, unmetMessage } from './dependency-check.ts'
 import { type FilesAhead, isOfJournal, matchFilesToJournal, readAhead } from '../sources/match-files.ts'
 import { restoreMissingFiles } from '../sources/missing-files.ts'
+import { fetchRetry } from './restart-policy.ts'
 import type { CancellableStart } from '../running/load-cancellation.ts'
 import type { LoadRequest } from '../running/plugin-effects.ts'
 import { secretPlaces } from '../secrets/former-secrets.ts'
@@ -57,6 +58,8 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
   const { journal, effects, loads, directory, manifests, logger } = context
   const crashes = new Map<string, CrashReport>()
   const failedTransiently = new Set<string>()
+  /** Loads in a row that failed as the repository could not be read, since anybody but the supervisor asked for one. */
+  const unfetched = new Map<string, number>()
   /** By a clock that does not jump, in ms. */
   const loadedAt = new Map<string, number>()
 
@@ -188,6 +191,17 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
     if (manifests.isUnread(id)) await manifests.refresh(id)
   }
 
+  /** Files that are missing may be had once the repository can be read. */
+  function restartAfter(id: string, error: unknown, by: Origin): { restart?: PendingRestart } {
+    if (!(error instanceof Problem) || error.code !== 'repository_unreachable') {
+      unfetched.delete(id)
+      return {}
+    }
+    const attempt = by === 'supervisor' ? (unfetched.get(id) ?? 0) + 1 : 1
+    unfetched.set(id, attempt)
+    return { restart: fetchRetry(attempt) }
+  }
+
   return {
     readAhead: (id) => readAhead(context, id),
     async resume(id) {
@@ -218,6 +232,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
         const request = await prepare(id, by, load, ahead, (files) => (changed = files))
         await effects.load(request, signal)
         loadedAt.set(id, context.clock.monotonic())
+        unfetched.delete(id)
         outcome = {
           type: 'PluginLoaded',
           plugin: id,
@@ -237,7 +252,7 @@ export function createLoader(context: LifecycleContext, describeCrash: DescribeC
           outcome = {
             type: 'PluginLoadFailed',
             plugin: id,
-            data: { error: asPluginError(id, error), ...news },
+            data: { error: asPluginError(id, error), ...news, ...restartAfter(id, error, by) },
           }
           // What came of its code is in its log already, and what is there is in the host's.
           if (error instanceof Problem)

@@ -1,4 +1,6 @@
-/** When a plugin that crashed is started again. Pure: durations in ms, randomness handed in. */
+import { backOffDelay } from '../../base/time/back-off.ts'
+
+/** When a plugin that crashed, or could not be fetched, is started again. Pure: durations in ms, randomness handed in. */
 
 export interface RestartPolicy {
   /** The crash after which the plugin stays down, counted without a stable run between them. */
@@ -43,4 +45,15 @@ export function decideRestart(
   const delay = Math.min(policy.longestDelay, policy.firstDelay * 2 ** (count - 1))
   const jittered = Math.round(delay * (1 + policy.jitter * random))
   return { crashes: count, restart: { attempt: count, delay: jittered } }
+}
+
+/**
+ * After a power cut the network is there minutes after the host. Each attempt stays in the history, and a repository may be away
+ * for good: then it is asked once an hour.
+ */
+const fetchRetries = { min: 5_000, max: 60 * 60_000 }
+
+/** When a plugin whose files are missing is tried again, as its repository could not be read. `attempt` counts from 1. */
+export function fetchRetry(attempt: number): { attempt: number; delay: number } {
+  return { attempt, delay: backOffDelay(fetchRetries, attempt - 1, 0) }
 }

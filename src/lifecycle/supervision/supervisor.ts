@@ -6,7 +6,7 @@ import { type LifecycleContext, snapshotOfPlugin } from '../context.ts'
 import { loadAutomatically } from './automatic-load.ts'
 
 /**
- * Does what the facts announce: starts a plugin again after the delay that its crash was written down with, and
+ * Does what the facts announce: starts a plugin again after the delay that its failure was written down with, and
  * calls it stable when it has run long enough. It remembers nothing: the fold says what is to be done.
  */
 export interface Supervisor {
@@ -78,7 +78,9 @@ export function createSupervisor(
   async function startAgain(id: string): Promise<void> {
     const snapshot = snapshotOfPlugin(context, id)
     if (stopped || snapshot.value !== 'failed' || snapshot.context.restart === null) return
-    await loadAutomatically(context, { loader, installer }, id, 'restart after a crash')
+    const isFetch = snapshot.context.error?.code === 'repository_unreachable'
+    const reason = isFetch ? 'its files could not be fetched before' : 'restart after a crash'
+    await loadAutomatically(context, { loader, installer }, id, reason)
   }
 
   async function stabilize(id: string, revision: number): Promise<void> {

@@ -39,10 +39,10 @@ export type FilesSource = Static<typeof FilesSource>
 export const Release = Type.Object({ ...release, config: Config })
 export type Release = Static<typeof Release>
 
-/** When a plugin that crashed is started again. */
+/** When a plugin that crashed, or could not be fetched, is started again. */
 export const PendingRestart = Type.Object({
-  attempt: Type.Integer({ minimum: 1, description: 'Counts the restarts of one crash budget, from 1' }),
-  delay: Type.Integer({ minimum: 0, description: 'Milliseconds from the crash to the restart' }),
+  attempt: Type.Integer({ minimum: 1, description: 'Counts the restarts in a row, from 1' }),
+  delay: Type.Integer({ minimum: 0, description: 'Milliseconds from the failure to the restart' }),
 })
 export type PendingRestart = Static<typeof PendingRestart>
 
@@ -106,6 +106,8 @@ export const pluginFacts = {
   PluginLoadFailed: Type.Object({
     error: PluginError,
     changedFiles: Type.Optional(Type.Array(Type.String())),
+    /** Its files are missing, and its repository could not be read. */
+    restart: Type.Optional(PendingRestart),
   }),
   PluginUnloadRequested: Type.Object({ reason: Type.String() }),
   PluginUnloaded: Type.Object({ reason: Type.Optional(Type.String()) }),

@@ -95,8 +95,8 @@ export const Plugin = Type.Object({
   crashes: Type.Integer({ description: 'Crashes without a stable run between them' }),
   restart: nullable(
     Type.Object({
-      attempt: Type.Integer({ description: 'Counts the restarts of one crash budget, from 1' }),
-      delay: Type.Integer({ description: 'Milliseconds from the crash to the restart' }),
+      attempt: Type.Integer({ description: 'Counts the restarts in a row, from 1' }),
+      delay: Type.Integer({ description: 'Milliseconds from the failure to the restart' }),
     }),
   ),
   trial: nullable(

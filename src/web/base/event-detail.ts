@@ -46,6 +46,7 @@ function ofPlugin({ type, data }: JournalEvent): string | undefined {
     case 'PluginLimitsChanged':
       return chosenLimits(limits as Record<string, number>)
     case 'PluginCrashed':
+    case 'PluginLoadFailed':
       return `${(error as { message: string }).message}${whatFollows(data)}`
     case 'PluginEnabled':
       return deferred === true ? 'it starts when safe mode ends' : undefined
@@ -70,7 +71,7 @@ function chosenLimits(limits: Record<string, number>): string {
   return chosen.map(([name, value]) => `${limitName(name)}: ${value.toLocaleString('en')}`).join(', ')
 }
 
-/** What the host does after a crash; nothing where an older event does not say. */
+/** What the host does after a failure; nothing where an older event does not say. */
 function whatFollows({ crashes, restart }: JournalEvent['data']): string {
   if (restart === undefined) return ''
   const counted = typeof crashes === 'number' && crashes > 1 ? `crash ${crashes} in a row, ` : ''

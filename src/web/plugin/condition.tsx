@@ -62,8 +62,9 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {restart === null ? null : (
         <Note>
-          It is started again by itself, {(restart.delay / 1_000).toFixed(1)} seconds after the crash (attempt{' '}
-          {restart.attempt}).
+          It is started again by itself, {(restart.delay / 1_000).toFixed(1)} seconds after{' '}
+          {error?.code === 'repository_unreachable' ? 'this failure' : 'the crash'} (attempt {restart.attempt}
+          ).
         </Note>
       )}
       {trial === null ? null : (

@@ -28,6 +28,12 @@ const details: [type: string, data: JournalEvent['data'], detail: string][] = [
     { error, crashes: 5, restart: null },
     'out of memory; crash 5 in a row, it is not started again like this',
   ],
+  ['PluginLoadFailed', { error }, 'out of memory'],
+  [
+    'PluginLoadFailed',
+    { error, restart: { attempt: 2, delay: 10_000 } },
+    'out of memory; it is started again after 10.0 s',
+  ],
   ['PluginEnabled', {}, ''],
   ['PluginEnabled', { deferred: true }, 'it starts when safe mode ends'],
   ['PluginLoadRequested', { reason: 'config' }, 'because of: new settings'],
