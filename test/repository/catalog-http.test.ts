@@ -162,6 +162,10 @@ test('a server that says nothing is waited for once by the catalog, which asks i
   clock.advance(30_000)
   await until('its offer', async () => (await catalog.offers([repository])).length === 1)
   assert.equal(server.requests.length, 5)
+  // Nothing is left of its silence.
+  clock.advance(30_000)
+  assert.equal((await catalog.offers([repository])).length, 1)
+  assert.equal(server.requests.length, 6)
 })
 
 test('an index that is put back with an older time is read, from a server that knows nothing but times', async (context) => {
@@ -599,6 +603,21 @@ test('nor does it while the index is read once more', async (context) => {
   assert.match(message, /leads into a local network or to this machine now/)
 })
 
+test('a repository that has moved from the internet into a local network is fetched from there, once its index is', async (context) => {
+  const names = { 'plugins.example': '127.0.0.1' }
+  const { catalog } = await createStage(context, pretended(names))
+  const answer: Handler = (request, response) => {
+    response.setHeader('connection', 'close')
+    serve(clockRepository())(request, response)
+  }
+  const server = await startServer(context, answer, '0.0.0.0')
+  const repository = at(`http://plugins.example:${new URL(server.url).port}/`)
+  await catalog.check(repository)
+  names['plugins.example'] = '127.0.0.2'
+  const staged = await catalog.stage(repository, clockPlugin)
+  assert.equal(staged.manifest.version, '1.0.0')
+})
+
 test('a repository in a local network may lead to another server there', async (context) => {
   const { catalog } = await createStage(context, pretended({ 'nas.example': '127.0.0.2' }))
   const tree = clockRepository()
@@ -616,6 +635,19 @@ test('a repository in a local network may lead to another server there', async (
   const staged = await catalog.stage(at(`http://nas.example:${port}/`), clockPlugin)
   assert.equal(staged.manifest.version, '1.0.0')
   assert.equal(other.requests.length, 1)
+})
+
+test('a file as large as it may be is taken, and one that is a byte larger is not', async (context) => {
+  const { catalog } = await createStage(context, { limits: { fileBytes: 100 } })
+  const withBytes = (count: number): Handler =>
+    serve(clockRepository('1.0.0', { files: { 'clock/init.lua': '-'.repeat(count) } }))
+  const server = await startServer(context, withBytes(100))
+  const staged = await catalog.stage(at(server.url), clockPlugin)
+  assert.equal(staged.contents.get('init.lua')?.length, 100)
+  server.handle = withBytes(101)
+  const { code, message } = await problemOf(catalog.stage(at(server.url), clockPlugin))
+  assert.equal(code, 'repository_unreachable')
+  assert.match(message, /init\.lua is larger than 100 bytes/)
 })
 
 test('a path never leads to another host or out of the base address', async (context) => {
