@@ -93,7 +93,7 @@ export function createHttpSource(url: string, options: HttpSourceOptions): Sourc
       const refuse = (found: string): Error | undefined =>
         place === 'internet' && !network.isPublic(found) ? intoLocalNetwork(here, count > 0) : undefined
       const response = await httpGet(address, { headers, signal, refuse })
-      if (count === 0) place ??= response.public ? 'internet' : 'local'
+      place ??= response.public ? 'internet' : 'local'
       if (path === indexFile) home = place
       if (!redirectStatuses.has(response.status)) return response
       response.body.destroy()

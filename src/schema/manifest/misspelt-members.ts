@@ -9,7 +9,7 @@ interface Schema {
 
 /** A short name is close to another one by chance. */
 const shortest = 5
-/** Members of one object that are looked at: each takes long, and a hostile manifest has tens of thousands. */
+/** Members of the manifest, or of its permissions, that are looked at: each takes long, and a hostile manifest has tens of thousands. */
 const mostMembers = 100
 /** Of all fields together. */
 const mostOfFields = 2_000
@@ -42,10 +42,10 @@ function misspelt(
   least: number,
   left = { members: mostMembers },
 ): ProblemDetail[] {
-  if (!isJsonObject(value) || left.members <= 0) return []
+  if (!isJsonObject(value)) return []
   const known = Object.keys(properties)
   const unknown = Object.keys(value).filter((name) => !known.includes(name) && name.length >= least)
-  const looked = unknown.slice(0, Math.min(mostMembers, left.members))
+  const looked = unknown.slice(0, left.members)
   left.members -= looked.length
   return looked.flatMap((name) => {
     const near = closestName(name, known)

@@ -529,7 +529,14 @@ test('a member that nearly is one of a manifest is told, and one of somebody’s
   const { warnings } = parseManifest(
     {
       ...minimal,
-      ...{ permission: {}, dependancies: ['lamp'], config_schema: [], icon: 'x', keywords: ['a'] },
+      ...{
+        permission: {},
+        dependancies: ['lamp'],
+        config_schema: [],
+        'config~': {},
+        icon: 'x',
+        keywords: ['a'],
+      },
       permissions: { host: ['a.example'], network: true },
       configSchema: [{ key: 'a', requird: true, hint: 'x' }],
     },
@@ -541,6 +548,7 @@ test('a member that nearly is one of a manifest is told, and one of somebody’s
       '/permission is not known; did you mean: "permissions"?',
       '/dependancies is not known; did you mean: "dependencies"?',
       '/config_schema is not known; did you mean: "configSchema"?',
+      '/config~0 is not known; did you mean: "config"?',
       '/permissions/host is not known; did you mean: "hosts"?',
       '/configSchema/0/requird is not known; did you mean: "required"?',
     ],
