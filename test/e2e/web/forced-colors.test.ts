@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { hostWithLamp, lamp, options, useBrowser } from './fixture.ts'
+
+/** The pages in the colours that somebody has set in the system, such as those of high contrast. */
+
+const open = useBrowser()
+
+test(
+  'in the colours of the system a switch shows whether it is on, and one sees where one is',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page } = await open(context, host)
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(`/plugins/${lamp}/controls`)
+    const state = page.getByRole('switch', { name: 'Bulb, state' })
+    /** How a switch looks: its colour, and that of its knob. */
+    const looks = (): Promise<[string, string]> =>
+      page.evaluate(`['', ' .knob'].map((part) => getComputedStyle(
+        document.querySelector('[aria-label="Bulb, state"]' + part)).backgroundColor)`)
+    /** At once what it is in the end. */
+    await page.emulateMedia({ reducedMotion: 'reduce' })
+    await state.and(page.locator('[aria-checked=true]')).waitFor()
+    const on = await looks()
+    await state.click()
+    await state.and(page.locator('[aria-checked=false]')).waitFor()
+    const off = await looks()
+    assert.notEqual(on[0], on[1], 'the knob of a switch that is on can be seen')
+    assert.notEqual(off[0], off[1], 'the knob of a switch that is off can be seen')
+    assert.notEqual(on[0], off[0], 'on looks otherwise than off')
+    const [current, other] = await page.evaluate<string[]>(
+      `['[aria-current]', ':not([aria-current])'].map((which) =>
+        getComputedStyle(document.querySelector('.tabs a' + which)).borderBottomColor)`,
+    )
+    assert.notEqual(current, other, 'the tab that is shown is marked')
+    await page.goto('/plugins')
+    const tag = page.getByRole('button', { name: 'light', exact: true })
+    await tag.waitFor()
+    const tagColor = (): Promise<string> =>
+      page.evaluate(`getComputedStyle(document.querySelector('button.tag')).backgroundColor`)
+    const before = await tagColor()
+    await tag.click()
+    await tag.and(page.locator('[aria-pressed=true]')).waitFor()
+    assert.notEqual(await tagColor(), before, 'the tag that is chosen is marked')
+  },
+)
