@@ -9,7 +9,8 @@ import {
   ToggleBody,
   UpdateBody,
 } from '../../schema/api/api.ts'
-import { limitDefinitions, limitNames, shownLimits } from '../../schema/plugin/plugin-limits.ts'
+import { limitDefinitions } from '../../schema/plugin/limit-definitions.ts'
+import { limitNames, shownLimits } from '../../schema/plugin/plugin-limits.ts'
 import { defineRoute, type Route } from '../route.ts'
 import { changeRoute, fetchProblems, pluginIdOf } from './plugin-route.ts'
 

@@ -1,7 +1,7 @@
 import type { PendingRestart } from '../../schema/journal/journal-event.ts'
 import type { PermissionEntry } from '../../schema/manifest/permissions.ts'
 import { fleetDetailOf } from './fleet-words.ts'
-import { limitName } from './limit-words.ts'
+import { limitName, limitValue } from './limit-words.ts'
 import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'
 
@@ -42,7 +42,7 @@ function ofPlugin({ type, data }: JournalEvent): string | undefined {
   const { limit, value, limits, changedFiles, deferred, purged, error, source, version } = data
   switch (type) {
     case 'PluginLimitReached':
-      return `${limitName(String(limit))}: ${Number(value).toLocaleString('en')}`
+      return `${limitName(String(limit))}: ${limitValue(String(limit), Number(value))}`
     case 'PluginLimitsChanged':
       return chosenLimits(limits as Record<string, number>)
     case 'PluginCrashed':
@@ -68,7 +68,7 @@ function ofPlugin({ type, data }: JournalEvent): string | undefined {
 function chosenLimits(limits: Record<string, number>): string {
   const chosen = Object.entries(limits)
   if (chosen.length === 0) return 'all as for every plugin'
-  return chosen.map(([name, value]) => `${limitName(name)}: ${value.toLocaleString('en')}`).join(', ')
+  return chosen.map(([name, value]) => `${limitName(name)}: ${limitValue(name, value)}`).join(', ')
 }
 
 /** What the host does after a failure; nothing where an older event does not say. */

@@ -1,14 +1,14 @@
 import { isOptional, namedPlugin } from '../../schema/manifest/named-plugin.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
-import { dateTimeOf, momentOf, stateInWords, valueText } from '../base/words.ts'
+import { dateTimeOf, momentOf, stateInWords } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
 import { LogEntryLine } from '../parts/lists/log-entry-line.tsx'
 import { busy, reload } from '../store/commands.ts'
 import { plugins } from '../store/plugins.ts'
-import { limitName } from '../base/limit-words.ts'
+import { limitName, limitValue } from '../base/limit-words.ts'
 import { Link } from '../parts/link.tsx'
 
 /** What is to be said of a plugin whatever part of its page one looks at. */
@@ -92,7 +92,10 @@ export function Condition({ plugin }: { plugin: Plugin }) {
         <Note>
           It has reached{' '}
           {limitsReached
-            .map(({ limit, value, at }) => `${limitName(limit)} (${valueText(value)}, at ${momentOf(at)})`)
+            .map(
+              ({ limit, value, at }) =>
+                `${limitName(limit)} (${limitValue(limit, value)}, at ${momentOf(at)})`,
+            )
             .join(', ')}
           . <Link to={pluginPath(id, 'limits')}>See its limits</Link>.
         </Note>

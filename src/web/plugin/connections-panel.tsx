@@ -1,5 +1,6 @@
 import type { ConnectionView } from '../../schema/outside/connection.ts'
 import { pluginApi } from '../base/api.ts'
+import { limitText } from '../base/limit-words.ts'
 import type { Plugin } from '../base/types.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Empty, ReadState } from '../parts/feedback.tsx'
@@ -40,7 +41,7 @@ function Connection({ connection }: { connection: ConnectionView }) {
       <code>{breakable(target)}</code> {stateWords[state]}
       <small class="hint">
         {' '}
-        {bytesIn.toLocaleString('en')} bytes in, {bytesOut.toLocaleString('en')} out
+        {limitText(bytesIn, 'bytes')} in, {limitText(bytesOut, 'bytes')} out
         {lastError === null ? '' : `; last error: ${lastError}`}
       </small>
     </li>

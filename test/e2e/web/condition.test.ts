@@ -73,3 +73,27 @@ test(
       .waitFor()
   },
 )
+
+/** Stores more than it may. */
+const hoarder: FixturePlugin = {
+  id: 'hoarder',
+  lua: `
+local plugin = Plugin:new("hoarder")
+plugin:onInit(function() pcall(plugin.kvSet, plugin, "all", string.rep("x", 3000)) end)`,
+}
+
+test('a limit that was reached, or set, has the unit of its value', options, async (context) => {
+  const host = await lampHost(context, { plugins: [hoarder] })
+  await install(host, '@fixtures/hoarder')
+  const path = '/api/plugins/@fixtures/hoarder'
+  const limits = { keyValueBytes: 2_048, memory: 64 }
+  assert.equal((await host.request('PUT', `${path}/limits`, { body: { limits } })).status, 200)
+  const { body } = await host.request('POST', `${path}/toggle`, { body: { enabled: true } })
+  assert.equal(body.state, 'running')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/hoarder/limits')
+  await page.getByText(/^It has reached Key value bytes \(2 KiB, at /).waitFor()
+  await page.getByText(/Usual: 128 MiB\.$/).waitFor()
+  await page.goto('/plugins/@fixtures/hoarder/history')
+  await page.getByText('Key value bytes: 2 KiB, Memory: 64 MiB', { exact: true }).waitFor()
+})

@@ -13,9 +13,14 @@ const details: [type: string, data: JournalEvent['data'], detail: string][] = [
   [
     'PluginLimitReached',
     { limit: 'callbackTime', value: 5_000, keepsRevision: true },
-    'Callback time: 5,000',
+    'Callback time: 5,000 ms',
   ],
-  ['PluginLimitsChanged', { limits: { timers: 100, memory: 256 } }, 'Timers: 100, Memory: 256'],
+  [
+    'PluginLimitsChanged',
+    { limits: { timers: 100, memory: 256, stringBytes: 1_572_864, operationsPerSecond: 2_000 } },
+    'Timers: 100, Memory: 256 MiB, String bytes: 1.5 MiB, Operations per second: 2,000 per second',
+  ],
+  ['PluginLimitReached', { limit: 'ofLater', value: 1_000 }, 'Of later: 1,000'],
   ['PluginLimitsChanged', { limits: {} }, 'all as for every plugin'],
   ['PluginCrashed', { error }, 'out of memory'],
   [
