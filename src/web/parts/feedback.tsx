@@ -1,8 +1,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Plugin } from '../base/types.ts'
 import type { Remote } from '../store/remote.ts'
-import { breakable } from './breakable.tsx'
 import { Icon } from './icon.tsx'
+import { LongText } from './long-text.tsx'
 
 export function Loading({ what }: { what: string }) {
   return (
@@ -26,7 +26,7 @@ export function Failure({ text, onRetry, busy = false, children }: FailureProps)
     <div class="failure" role="alert">
       <Icon name="warning" />
       <p>
-        {breakable(text)} {children}
+        <LongText text={text} /> {children}
       </p>
       {onRetry === undefined ? null : (
         <button type="button" disabled={busy} onClick={onRetry}>

@@ -5,6 +5,7 @@ import { dateTimeOf, momentOf, stateInWords } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
+import { LongText } from '../parts/long-text.tsx'
 import { LogEntryLine } from '../parts/lists/log-entry-line.tsx'
 import { busy, reload } from '../store/commands.ts'
 import { plugins } from '../store/plugins.ts'
@@ -76,8 +77,8 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {integrity.intact ? null : (
         <Note>
-          Files of {name} are not as they were installed: {breakable(integrity.changed.join(', '))}. An update
-          or going back to a version replaces them.
+          Files of {name} are not as they were installed: <LongText text={integrity.changed.join(', ')} />. An
+          update or going back to a version replaces them.
         </Note>
       )}
       {plugin.state !== 'running'
