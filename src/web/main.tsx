@@ -29,7 +29,7 @@ import './style/forced-colors.css'
 import { followJournal, isSameJournal, journal, loadJournal } from './store/journal.ts'
 import { followEmittedEvents } from './store/emitted-events.ts'
 import { closeFailure, tellFailure } from './store/notices.ts'
-import { followPlugins, loadPlugins } from './store/plugins.ts'
+import { followPlugins, followReadJournal, loadPlugins } from './store/plugins.ts'
 import { followHost, loadHost, lookAtHost } from './store/host.ts'
 import { loadSession } from './store/session.ts'
 import { Link } from './parts/link.tsx'
@@ -109,7 +109,9 @@ async function listen(): Promise<void> {
   }, journalPatience)
   const lastSeq = await untilRead(loadJournal)
   clearTimeout(timer)
-  if (lastSeq !== undefined) openStream(lastSeq)
+  if (lastSeq === undefined) return
+  followReadJournal()
+  openStream(lastSeq)
 }
 
 /** Asks until there is an answer, and says why there is none; undefined: the host wants a token first. */

@@ -2,8 +2,9 @@ import { computed, signal } from '@preact/signals'
 import { ApiError, get, needsToken, pluginApi, wordsOf } from '../base/api.ts'
 import { absenceInWords } from '../base/fleet-words.ts'
 import { onAnnouncements } from '../base/stream.ts'
-import type { Plugin, PluginState, PluginStateAt } from '../base/types.ts'
+import type { JournalEvent, Plugin, PluginState, PluginStateAt } from '../base/types.ts'
 import { isInFleet } from './host.ts'
+import { journal } from './journal.ts'
 import type { Remote } from './remote.ts'
 
 /** The installed plugins, kept up to date by the lifecycle events of the stream. */
@@ -68,6 +69,7 @@ export async function loadPlugins(): Promise<boolean> {
     const read = answer.plugins.filter(({ id }) => !isToldSince(asked, id))
     plugins.value = new Map([...read, ...later].map((plugin) => [plugin.id, plugin]))
     pluginsError.value = ''
+    compareWithJournal()
     return true
   } catch (error) {
     pluginsError.value = wordsOf(error)
@@ -113,21 +115,59 @@ export function followPlugins(): void {
   setInterval(() => {
     if (isInFleet.peek() && !planned && document.visibilityState === 'visible') void loadPlugins()
   }, lookInterval)
-  onAnnouncements({ kinds: ['lifecycle'] }, (announcements) => {
-    const events = announcements.flatMap(({ plugin, event: { type, state } }) =>
-      plugin === null ? [] : [{ plugin, type, state }],
-    )
-    if (events.length === 0) return
-    showStates(events)
-    for (const { plugin, state } of events) {
-      if (state === 'uninstalled') removePlugin(plugin)
-      if (absentStates.has(state)) changed.delete(plugin)
-      else changed.add(plugin)
-    }
-    if (planned) return
-    planned = true
-    setTimeout(() => void readChanged(), collectTime)
-  })
+  onAnnouncements({ kinds: ['lifecycle'] }, (announcements) =>
+    follow(announcements.map(({ event }) => event)),
+  )
+}
+
+type PluginEvent = Pick<JournalEvent, 'type' | 'state' | 'revision'> & { plugin: string }
+
+function isOfPlugin(event: JournalEvent): event is JournalEvent & PluginEvent {
+  return event.plugin !== null
+}
+
+function follow(all: readonly JournalEvent[]): void {
+  const events = all.filter(isOfPlugin)
+  if (events.length === 0) return
+  showStates(events)
+  for (const { plugin, state } of events) {
+    if (state === 'uninstalled') removePlugin(plugin)
+    if (absentStates.has(state)) changed.delete(plugin)
+    else changed.add(plugin)
+  }
+  if (planned) return
+  planned = true
+  setTimeout(() => void readChanged(), collectTime)
+}
+
+let isJournalNew = false
+
+/** To be told once the journal has been read. */
+export function followReadJournal(): void {
+  isJournalNew = true
+  compareWithJournal()
+}
+
+/**
+ * The list and the journal are read side by side, and the stream begins behind the journal: what had happened when that was
+ * read, and not yet when the list was, is told by nobody else.
+ */
+function compareWithJournal(): void {
+  const listed = plugins.peek()
+  if (!isJournalNew || listed === undefined) return
+  isJournalNew = false
+  const newest = new Map(
+    journal
+      .peek()
+      .events.filter(isOfPlugin)
+      .map((event) => [event.plugin, event]),
+  )
+  follow(
+    [...newest.values()].filter(({ plugin, state, revision }) => {
+      const known = listed.get(plugin)
+      return known === undefined ? !absentStates.has(state) : known.revision < revision
+    }),
+  )
 }
 
 /** One reading at a time: the list of hundreds is long, and they may all change at once. */
