@@ -119,7 +119,10 @@ test(
     // As if it had slept.
     await page.clock.fastForward('01:00:00')
     await page.locator('.page-state .chip', { hasText: 'Off' }).waitFor()
-    assert.equal(await page.getByRole('textbox', { name: 'Room' }).inputValue(), 'cellar')
+    // The stream tells of the state, and the settings are read.
+    await until('the other room', async () => {
+      return (await page.getByRole('textbox', { name: 'Room' }).inputValue()) === 'cellar'
+    })
     await page.getByRole('link', { name: 'Events', exact: true }).click()
     await page
       .getByText(/This page was not connected from 10:0\d:\d\d to 11:0\d:\d\d: what was emitted/)
