@@ -37,6 +37,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
             busy={busy.value.has(id)}
             {...(enabled ? { onRetry: () => void reload(id) } : {})}
           >
+            · <time dateTime={error.at}>{momentOf(error.at)}</time>{' '}
             {error.code !== 'config_invalid' ? null : (
               <Link to={pluginPath(id, 'settings')}>Go to its settings</Link>
             )}

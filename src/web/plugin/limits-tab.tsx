@@ -56,6 +56,7 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
             key={limit.name}
             limit={limit}
             text={textOf(limit.name)}
+            isShared={plugin.limits.notOwn?.includes(limit.name) === true}
             reachedAt={plugin.limitsReached.find((reached) => reached.limit === limit.name)?.at}
             onInput={(text) => setTyped((now) => new Map(now).set(limit.name, text))}
           />
@@ -91,12 +92,14 @@ export function LimitsTab({ plugin }: { plugin: Plugin }) {
 interface LimitFieldProps {
   limit: LimitDescription
   text: string
+  /** The plugin shares a worker, and this cannot be kept for it alone. */
+  isShared: boolean
   /** When the plugin met it, since it was loaded last. */
   reachedAt: string | undefined
   onInput(text: string): void
 }
 
-function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
+function LimitField({ limit, text, isShared, reachedAt, onInput }: LimitFieldProps) {
   const { name, unit, description, default: usual } = limit
   const id = `limit-${name}`
   const problem = problemOf(limit, text)
@@ -122,6 +125,9 @@ function LimitField({ limit, text, reachedAt, onInput }: LimitFieldProps) {
       <p class="hint" id={`${id}-hint`}>
         {description}. Usual: {usual === null ? 'no limit' : limitText(usual, unit)}
         {known && unit === 'bytes' ? `; here ${limitText(Number(text), unit)}` : ''}.
+        {isShared
+          ? ' Now it shares a worker, with a limit for all in it; one set here gives it its own.'
+          : ''}
       </p>
       <ErrorLine id={id} text={problem === '' ? '' : `${limitName(name)} ${problem}.`} />
     </div>
