@@ -30,7 +30,7 @@ import { followJournal, isSameJournal, journal, loadJournal } from './store/jour
 import { followEmittedEvents } from './store/emitted-events.ts'
 import { closeFailure, tellFailure } from './store/notices.ts'
 import { followPlugins, followReadJournal, loadPlugins } from './store/plugins.ts'
-import { followHost, loadHost, lookAtHost } from './store/host.ts'
+import { followHost, loadHost, lookAtHost, lookAtPage } from './store/host.ts'
 import { loadSession } from './store/session.ts'
 import { Link } from './parts/link.tsx'
 
@@ -134,6 +134,7 @@ async function untilRead<T>(read: () => Promise<T>): Promise<T | undefined> {
 // What is not in the journal may have changed during a break, and the rest as well where the journal is not known.
 let known = 0
 connections.subscribe((count) => {
+  if (count !== known) void lookAtPage()
   if ((count > 1 || (count === 1 && journal.peek().lastSeq === 0)) && count !== known) {
     void loadPlugins()
     lookAtHost()

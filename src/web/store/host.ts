@@ -15,6 +15,9 @@ export const faults = signal<string[]>([])
 /** Versions of the host: that of which this page is, and that which runs. */
 export const versions = signal<{ page: string; host: string } | undefined>(undefined)
 
+/** The host has the script of this page no more: it has been updated, and its version may be the same. */
+export const isPageOld = signal(false)
+
 /** Milliseconds from one look to the next, and while something is wrong: a full disk is in no journal. */
 const lookInterval = 60_000
 const shortLookInterval = 10_000
@@ -42,6 +45,14 @@ export async function loadHost(): Promise<void> {
 /** The same where nobody has asked for it: whether the host can be reached is shown by the stream. */
 export function lookAtHost(): void {
   loadHost().catch(() => undefined)
+}
+
+/** A host that was updated is another process, so it is enough to look with each connection. */
+export async function lookAtPage(): Promise<void> {
+  const answer = await fetch(import.meta.url, { method: 'HEAD', cache: 'no-store' }).catch(() => undefined)
+  // A proxy may say the same of a host that is not there.
+  const isOfHost = answer?.headers.get('content-type')?.includes('problem+json') === true
+  if (answer?.status === 404 && isOfHost) isPageOld.value = true
 }
 
 /** Whoever shows it is drawn anew only when it has changed. */

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { dateTimeOf } from '../../base/words.ts'
-import { faults, leaveSafeMode, safeMode, versions } from '../../store/host.ts'
+import { faults, isPageOld, leaveSafeMode, safeMode, versions } from '../../store/host.ts'
 import { breakable } from '../breakable.tsx'
 import { Icon } from '../icon.tsx'
 
@@ -33,10 +33,10 @@ function Banner({ label, children, button }: BannerProps) {
   )
 }
 
-/** On a page that was loaded before the host was brought to another version. */
+/** On a page that was loaded before the host was updated. */
 function VersionBanner() {
   const { page, host } = versions.value ?? { page: '', host: '' }
-  if (page === host) return null
+  if (page === host && !isPageOld.value) return null
   const reload = (
     <button type="button" onClick={() => location.reload()}>
       Load this page anew
@@ -45,7 +45,9 @@ function VersionBanner() {
   return (
     <Banner label="Version" button={reload}>
       <strong>
-        The host runs version {host} now, and this page is of {page}.
+        {page === host
+          ? 'The host has been updated since this page was loaded.'
+          : `The host runs version ${host} now, and this page is of ${page}.`}
       </strong>{' '}
       What you have typed into settings is kept when it is loaded anew, but for secrets.
     </Banner>
