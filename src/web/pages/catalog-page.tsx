@@ -112,7 +112,7 @@ function Offer({ entry, doing, onChange }: OfferProps) {
       <p class="id">
         {breakable(fullId)} · {version}
       </p>
-      <p>{description ?? ''}</p>
+      <p class="plugin-text">{description ?? ''}</p>
       <p class="hint">
         {breakable(author === null ? `From ${repository}` : `By ${author}, from ${repository}`)}
       </p>

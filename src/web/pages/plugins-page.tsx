@@ -81,7 +81,7 @@ function PluginRow({ plugin }: { plugin: Plugin }) {
           )}
         </span>
         {error === null ? (
-          <p class="row-hint first-lines">{description ?? ''}</p>
+          <p class="row-hint plugin-text first-lines">{description ?? ''}</p>
         ) : (
           <p class="row-error first-lines">{breakable(error.message)}</p>
         )}

@@ -57,7 +57,7 @@ export function OverviewTab({ plugin }: { plugin: Plugin }) {
     <div class="columns">
       <section class="panel">
         <h2>About</h2>
-        <p>{description ?? 'Its author says nothing about it.'}</p>
+        <p class="plugin-text">{description ?? 'Its author says nothing about it.'}</p>
         <dl class="facts">
           <Fact name="Author">{breakable(author ?? '–')}</Fact>
           <Fact name="Licence">{license ?? '–'}</Fact>

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { install, lampHost, options, useBrowser } from './fixture.ts'
+import { install, lampHost, options, run, useBrowser } from './fixture.ts'
 
-/** Texts of plugins with characters that turn the direction of what follows them. */
+/** Texts of plugins in languages that run to the left, and with characters that turn the direction of what follows them. */
 
 const open = useBrowser()
 const turned = '\u202e'
@@ -112,3 +112,44 @@ test('a text of a plugin cannot turn the words of its own page', options, async 
   await page.getByText('Cannot be saved yet: Speed').waitFor()
   assert.doesNotMatch(await page.locator('main').innerText(), new RegExp(turned))
 })
+
+/** Speaks Arabic, with a word of English at the end. */
+const sentence = 'مصباح جيد version'
+const lantern = {
+  id: 'lantern',
+  lua: `Plugin:new("lantern"):log("info", "${sentence}")`,
+  manifest: { name: 'Lantern', description: sentence, docs: [{ title: 'Read me', file: 'README.md' }] },
+  files: { 'README.md': `${sentence}\n\n- ${sentence}\n` },
+}
+
+test(
+  'a text in a language that runs to the left is shown in the order of its words',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [lantern] })
+    await run(host, '@fixtures/lantern')
+    const { page } = await open(context, host)
+    for (const [address, ...texts] of [
+      ['/plugins', '.row p'],
+      ['/plugins/@fixtures/lantern', '.panel p'],
+      ['/plugins/@fixtures/lantern/logs', '.line .message'],
+      ['/plugins/@fixtures/lantern/documents', '.document p', '.document li'],
+    ] as const) {
+      await page.goto(address)
+      for (const text of texts) {
+        await page.locator(text, { hasText: sentence }).first().waitFor()
+        const [first, last] = await page.evaluate<[number, number]>(`((node) => {
+        const left = (word) => {
+          const range = document.createRange()
+          const at = node.data.indexOf(word)
+          range.setStart(node, at)
+          range.setEnd(node, at + word.length)
+          return range.getBoundingClientRect().left
+        }
+        return [left('مصباح'), left('version')]
+      })([...document.querySelectorAll('${text}')].find((one) => one.textContent.includes('version')).firstChild)`)
+        assert.ok(last < first, `${address}, ${text}: the last word stands behind the first one, to the left`)
+      }
+    }
+  },
+)
