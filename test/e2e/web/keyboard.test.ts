@@ -50,7 +50,7 @@ test('Enter pressed twice does not confirm what it has asked for', options, asyn
   const { page } = await open(context, host)
   const asked: string[] = []
   page.on('request', (request) => {
-    if (request.method() !== 'GET') asked.push(request.url())
+    if (!['GET', 'HEAD'].includes(request.method())) asked.push(request.url())
   })
   await page.goto('/repositories')
   await page.getByRole('button', { name: 'Remove fixtures' }).focus()

@@ -8,7 +8,7 @@ import { hostWithLamp, lamp, options, useBrowser } from './fixture.ts'
 const open = useBrowser()
 const path = `/api/plugins/${lamp}`
 
-/** The page hears of no change, until one of its own is refused for that; what it sends itself arrives. */
+/** The page, which has read all that it shows, hears of no change, until one of its own is refused for that; what it sends itself arrives. */
 async function deafen(page: Page): Promise<void> {
   let isDeaf = true
   page.on('response', (answer) => {
@@ -26,6 +26,7 @@ test(
     const { page } = await open(context, host)
     await page.goto(`/plugins/${lamp}/settings`)
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('textbox', { name: 'Room' }).waitFor()
     await deafen(page)
     const changed = { room: 'kitchen', interval: 7 }
     assert.equal((await host.request('POST', `${path}/config`, { body: { config: changed } })).status, 200)
@@ -52,6 +53,7 @@ test(
     const { page } = await open(context, host)
     await page.goto(`/plugins/${lamp}/limits`)
     await page.getByText('Live', { exact: true }).waitFor()
+    await page.getByRole('textbox', { name: 'Memory', exact: true }).waitFor()
     await deafen(page)
     const set = { timers: 100 }
     assert.equal((await host.request('PUT', `${path}/limits`, { body: { limits: set } })).status, 200)
@@ -71,6 +73,7 @@ test('a plugin that was only loaded again meanwhile takes its settings at once',
   const { page } = await open(context, host)
   await page.goto(`/plugins/${lamp}/settings`)
   await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByRole('textbox', { name: 'Room' }).waitFor()
   await deafen(page)
   assert.equal((await host.request('POST', `${path}/reload`)).status, 200)
   await page.getByRole('textbox', { name: 'Room' }).fill('cellar')
@@ -88,10 +91,11 @@ test(
     const { page } = await open(context, host)
     await page.goto('/plugins')
     await page.getByText('Live', { exact: true }).waitFor()
+    const row = page.getByRole('listitem').filter({ hasText: 'Lamp' })
+    await row.waitFor()
     await deafen(page)
     for (const enabled of [false, true]) {
       assert.equal((await host.request('POST', `${path}/toggle`, { body: { enabled } })).status, 200)
-      const row = page.getByRole('listitem').filter({ hasText: 'Lamp' })
       await row.getByText(enabled ? 'Running' : 'Off', { exact: true }).waitFor()
       await row.getByRole('switch', { checked: enabled }).waitFor()
     }
