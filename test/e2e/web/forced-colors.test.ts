@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { until } from '../../helpers/until.ts'
 import { hostWithLamp, lamp, options, useBrowser } from './fixture.ts'
 
 /** The pages in the colours that somebody has set in the system, such as those of high contrast. */
@@ -34,14 +35,19 @@ test(
         getComputedStyle(document.querySelector('.tabs a' + which)).borderBottomColor)`,
     )
     assert.notEqual(current, other, 'the tab that is shown is marked')
-    await page.goto('/plugins')
+    await page.getByRole('navigation', { name: 'Pages' }).getByRole('link', { name: 'Plugins' }).click()
     const tag = page.getByRole('button', { name: 'light', exact: true })
     await tag.waitFor()
     const tagColor = (): Promise<string> =>
       page.evaluate(`getComputedStyle(document.querySelector('button.tag')).backgroundColor`)
-    const before = await tagColor()
     await tag.click()
     await tag.and(page.locator('[aria-pressed=true]')).waitFor()
-    assert.notEqual(await tagColor(), before, 'the tag that is chosen is marked')
+    // Also while the pointer is on it.
+    const system = await page.evaluate(`(() => {
+      const probe = document.body.appendChild(document.createElement('i'))
+      probe.style.cssText = 'forced-color-adjust: none; background: Highlight'
+      return getComputedStyle(probe).backgroundColor
+    })()`)
+    await until('the mark of the tag that is chosen', async () => (await tagColor()) === system)
   },
 )
