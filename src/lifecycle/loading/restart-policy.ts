@@ -49,9 +49,9 @@ export function decideRestart(
 
 /**
  * After a power cut the network is there minutes after the host. Each attempt stays in the history, and a repository may be away
- * for good: then it is asked once an hour.
+ * for good: then it is asked four times a day.
  */
-const fetchRetries = { min: 5_000, max: 60 * 60_000 }
+const fetchRetries = { min: 5_000, max: 6 * 60 * 60_000 }
 
 /** When a plugin whose files are missing is tried again, as its repository could not be read. `attempt` counts from 1. */
 export function fetchRetry(attempt: number): { attempt: number; delay: number } {

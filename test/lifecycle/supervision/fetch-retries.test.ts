@@ -107,7 +107,7 @@ test('what fails for another reason is not tried again', async (context) => {
   assert.deepEqual(await view(host), ['failed', 'manifest_invalid', null])
 })
 
-test('attempts are further and further apart, up to an hour', () => {
-  const seconds = [1, 2, 3, 10, 11, 1000].map((attempt) => fetchRetry(attempt).delay / 1000)
-  assert.deepEqual(seconds, [5, 10, 20, 2560, 3600, 3600])
+test('attempts are further and further apart, up to six hours', () => {
+  const seconds = [1, 2, 3, 10, 13, 14, 1000].map((attempt) => fetchRetry(attempt).delay / 1000)
+  assert.deepEqual(seconds, [5, 10, 20, 2560, 20480, 21600, 21600])
 })
