@@ -116,6 +116,10 @@ export function createWriteBehind(settings: {
 
   async function inTime<T>(answer: Promise<T>): Promise<T> {
     const limit = scheduleDeadline(clock, writtenTimeout, () => {
+      if (!isStuck)
+        logger.warn(
+          'The disk is slow to take what the broker keeps; until it has, all is confirmed from memory',
+        )
       isStuck = true
       release()
       releaseNext()
@@ -198,6 +202,7 @@ export function createWriteBehind(settings: {
     isWriting = true
     await write(present !== undefined)
     isWriting = false
+    if (isStuck && failure === undefined) logger.info('The disk has taken what the broker keeps')
     isStuck = false
     release()
     if (failure !== undefined) releaseNext()

@@ -190,7 +190,7 @@ test('Who waits during a write waits for the next one, also if nothing has chang
 })
 
 test('Nobody waits for a disk that refuses, or that has not answered in time, until it takes something again', async () => {
-  const { behind, disk, state, set, elapse, clock } = createStage()
+  const { behind, disk, state, set, elapse, clock, logged } = createStage()
   state.full = true
   set('a', '1')
   const refused = noted({ a: behind.written() })
@@ -213,6 +213,9 @@ test('Nobody waits for a disk that refuses, or that has not answered in time, un
   assert.deepEqual([stuck, behindIt], [[], []])
   await elapse(1)
   assert.deepEqual([stuck, behindIt, behind.written()], [['c'], ['d'], undefined])
+  const slow =
+    'warn: The disk is slow to take what the broker keeps; until it has, all is confirmed from memory'
+  assert.deepEqual(logged().slice(2), [slow])
   answers.shift()?.()
   await elapse()
   const again = noted({ d: behind.written() })
@@ -221,6 +224,7 @@ test('Nobody waits for a disk that refuses, or that has not answered in time, un
   answers.shift()?.()
   await elapse(0)
   assert.deepEqual([again, disk.has('d')], [['d'], true])
+  assert.deepEqual(logged().slice(2), [slow, 'info: The disk has taken what the broker keeps'])
   assert.equal(clock.waiting, 0)
 })
 
