@@ -8,7 +8,7 @@ for (const clean of [true, false])
   test(`What a client ${clean ? 'without' : 'with'} a session subscribes to and unsubscribes from at once happens in this order, however much it is`, async (context) => {
     const bus = await startBus(context)
     const client = await connectRaw(context, bus.url, { id: 'anew', clean })
-    const many = Array.from({ length: 3 * endsPerTurn }, (_, number) => `many/${number}`)
+    const many = Array.from({ length: 12 * endsPerTurn }, (_, number) => `many/${number}`)
     client.send(subscribePacket(1, ['mark', 0], ['again', 1], ['less', 2]))
     await client.expect('suback')
     client.send(subscribePacket(2, ...many.map((filter): [string, number] => [filter, 1])))

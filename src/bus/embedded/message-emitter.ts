@@ -11,8 +11,8 @@ export interface MessageEmitter<M> {
   /** `done` is called in a turn of its own, when whatever is to be ready is so. A listener is of one filter. */
   on(filter: string, listener: Listener<M>, done?: () => void): void
   /**
-   * Calls back before it returns, unless too many end at once: the broker library knows the subscription until then, and would take one
-   * that comes right after the end of it for the same, when nobody would hear anything.
+   * Calls back before it returns: the broker library knows the subscription until then, and would take one that comes right after the end
+   * of it for the same, when nobody would hear anything.
    */
   removeListener(filter: string, listener: Listener<M>, done?: () => void): void
   /** Calls back when all listeners have; at once when there is none. */
@@ -27,8 +27,6 @@ export interface MessageEmitter<M> {
  * thousands, and others are served in between.
  */
 export const endsPerTurn = 500
-/** Beyond so many the library is told when they are taken out, as it takes some microseconds for each to forget it. */
-export const endsToldAtOnce = 10 * endsPerTurn
 
 /** `ready`: what has to be done before a subscription is confirmed; it takes effect at once. */
 export function createMessageEmitter<M extends { topic: string }>(
@@ -37,16 +35,15 @@ export function createMessageEmitter<M extends { topic: string }>(
   const matcher = createTopicMatcher<Listener<M>>()
   let closed = false
   let endsInTurn = 0
-  /** What is still to be taken out, and who is to be told; nothing comes to them any more. */
-  const ended = new Map<Listener<M>, { filter: string; done: (() => void) | undefined }>()
+  /** What is still to be taken out, by its filter; nothing comes to them any more. */
+  const ended = new Map<Listener<M>, string>()
 
   function nextEnds(): void {
     endsInTurn = 0
     if (ended.size > 0) setImmediate(nextEnds)
-    for (const [listener, { filter, done }] of ended) {
+    for (const [listener, filter] of ended) {
       matcher.remove(filter, listener)
       ended.delete(listener)
-      done?.()
       endsInTurn += 1
       if (endsInTurn === endsPerTurn) return
     }
@@ -63,10 +60,9 @@ export function createMessageEmitter<M extends { topic: string }>(
     removeListener(filter, listener, done) {
       if (endsInTurn === 0) setImmediate(nextEnds)
       endsInTurn += 1
-      const isLate = endsInTurn > endsToldAtOnce
-      if (endsInTurn > endsPerTurn) ended.set(listener, { filter, done: isLate ? done : undefined })
+      if (endsInTurn > endsPerTurn) ended.set(listener, filter)
       else matcher.remove(filter, listener)
-      if (!isLate) done?.()
+      done?.()
     },
     emit(message, done = () => undefined) {
       if (closed) {

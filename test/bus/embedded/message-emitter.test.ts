@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { test } from 'node:test'
-import {
-  createMessageEmitter,
-  endsPerTurn,
-  endsToldAtOnce,
-} from '../../../src/bus/embedded/message-emitter.ts'
+import { createMessageEmitter, endsPerTurn } from '../../../src/bus/embedded/message-emitter.ts'
 
 test('tens of thousands of subscriptions that end at once are taken out over many turns, and hear nothing more', async () => {
   const emitter = createMessageEmitter<{ topic: string }>()
-  const count = 2 * endsToldAtOnce
+  const count = 20 * endsPerTurn
   let heard = 0
   const subscriptions = Array.from({ length: count }, (_, index) => ({
     filter: `a/${index}`,
@@ -29,7 +25,7 @@ test('tens of thousands of subscriptions that end at once are taken out over man
   let ended = 0
   for (const { filter, listener } of subscriptions)
     emitter.removeListener(filter, listener, () => (ended += 1))
-  assert.deepEqual([ended, listening()], [endsToldAtOnce, 0])
+  assert.deepEqual([ended, listening()], [count, 0])
   const left = [kept()]
   while (left.at(-1) !== 0) {
     await nextTurn()
@@ -37,8 +33,6 @@ test('tens of thousands of subscriptions that end at once are taken out over man
   }
   assert.ok(left.length >= 20, `${left.length} turns`)
   for (const [index, more] of left.slice(1).entries()) assert.ok((left[index] ?? 0) - more <= endsPerTurn)
-  await nextTurn()
-  assert.equal(ended, count)
 
   const some = subscriptions.slice(0, endsPerTurn)
   for (const { filter, listener } of some) emitter.on(filter, listener)
