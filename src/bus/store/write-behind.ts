@@ -89,11 +89,7 @@ export function createWriteBehind(settings: {
   let closed = false
 
   function schedule(delay: number): void {
-    if (closed) return
-    timer ??= clock.schedule(delay, () => {
-      timer = undefined
-      writing = writing.then(attempt)
-    })
+    if (!closed) timer ??= clock.schedule(delay, writeSoon)
   }
 
   function writeSoon(): void {
@@ -116,10 +112,11 @@ export function createWriteBehind(settings: {
 
   async function inTime<T>(answer: Promise<T>): Promise<T> {
     const limit = scheduleDeadline(clock, writtenTimeout, () => {
-      if (!isStuck)
-        logger.warn(
-          'The disk is slow to take what the broker keeps; until it has, all is confirmed from memory',
-        )
+      // Nobody waits then, as has been told.
+      if (isStuck || failure !== undefined) return
+      logger.warn(
+        'The disk is slow to take what the broker keeps; until it has, all is confirmed from memory',
+      )
       isStuck = true
       release()
       releaseNext()
@@ -212,7 +209,8 @@ export function createWriteBehind(settings: {
   async function write(through: boolean): Promise<void> {
     let keys = new Set<string>()
     try {
-      const target = await inTime(open())
+      // What an earlier run has kept takes as long to be read as it is much; nobody is served before.
+      const target = await (unread === undefined ? inTime(open()) : open())
       keys = dirty
       dirty = new Set()
       writes += 1

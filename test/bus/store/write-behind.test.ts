@@ -31,6 +31,8 @@ function createStage(content: Record<string, string> = {}) {
     broken: false,
     /** Before a batch is on disk. */
     answer: (): Promise<void> => Promise.resolve(),
+    /** Before it is open, and all in it has been read. */
+    read: (): Promise<void> => Promise.resolve(),
     meanwhile: (): void => undefined,
     opened: 0,
   }
@@ -43,6 +45,7 @@ function createStage(content: Record<string, string> = {}) {
   const folder: RecordFolder = {
     exists: () => Promise.resolve(disk.size > 0),
     async open(take) {
+      await state.read()
       refuse()
       state.opened += 1
       isClosed = false
@@ -226,6 +229,36 @@ test('Nobody waits for a disk that refuses, or that has not answered in time, un
   assert.deepEqual([again, disk.has('d')], [['d'], true])
   assert.deepEqual(logged().slice(2), [slow, 'info: The disk has taken what the broker keeps'])
   assert.equal(clock.waiting, 0)
+})
+
+test('A disk that refuses after it has been silent for long is told of once, and what an earlier run has kept may take long to be read', async () => {
+  const { behind, disk, state, set, elapse, load, clock, logged } = createStage({ kept: '1' })
+  const answers: (() => void)[] = []
+  const silent = (): Promise<void> => new Promise((resolve) => answers.push(resolve))
+  state.read = silent
+  const loaded = load()
+  await elapse(0)
+  await elapse(writtenTimeout)
+  answers.shift()?.()
+  assert.deepEqual([await loaded, logged()], [['kept=1', 'all'], []])
+
+  state.full = true
+  set('a', '1')
+  await elapse()
+  state.read = silent
+  for (const delay of diskRetryDelays.slice(0, 2)) {
+    await elapse(delay)
+    await elapse(writtenTimeout)
+    assert.equal(behind.written(), undefined)
+    state.full = delay !== diskRetryDelays[1]
+    answers.shift()?.()
+    await elapse(0)
+  }
+  assert.deepEqual(
+    logged().map((line) => line.split(' ')[0]),
+    ['error:', 'info:'],
+  )
+  assert.deepEqual([[...disk.keys()], clock.waiting], [['kept', 'a'], 0])
 })
 
 test('A disk that takes long for each thing, but answers, is waited for, by who comes during a write and with many pieces as well', async () => {
