@@ -125,8 +125,9 @@ export function createHandover(
       if (!(await installer.returnFromTrial(id))) reconciler.later(id)
       return
     }
-    // It starts again when its time has come.
-    if (state === 'failed' && before.context.restart !== null) return
+    const isUnfetched = before.context.error?.code === 'repository_unreachable'
+    // It starts again when its time has come; the repository may be read from here at once.
+    if (state === 'failed' && before.context.restart !== null && !isUnfetched) return
     // Where what it needs does not come, that is no crash, and trying again is of no use.
     if (state === 'unloading' || state === 'running') await loader.settle(id)
     await loadAutomatically(context, parts, id, 'taken over')

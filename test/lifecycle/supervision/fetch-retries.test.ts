@@ -98,6 +98,14 @@ test('a command begins the attempts anew, and one that switches the plugin off e
   assert.equal(server.requests.length, length)
 })
 
+test('another host of a fleet that takes such a plugin over tries at once', async (context) => {
+  const { host, server } = await start(context)
+  server.handle = serve(tree)
+  const move = { host: 'another', epoch: 1, reason: 'its host has gone' }
+  await host.host.lifecycle.handover.take('@test/clock', move)
+  assert.deepEqual(await view(host), ['running', null, null])
+})
+
 test('what fails for another reason is not tried again', async (context) => {
   const { host, server, elapse } = await start(context)
   server.handle = serve({ ...tree, 'clock/plugin.json': '{}' })
