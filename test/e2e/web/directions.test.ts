@@ -153,3 +153,43 @@ test(
     }
   },
 )
+
+/** A document with a heading in the middle, and a part in Hebrew that says so; it fails for a reason in Hebrew. */
+const menorah = {
+  id: 'menorah',
+  lua: 'Plugin:new("menorah"):onInit(function() error("אין חשמל") end)',
+  manifest: { name: 'Menorah', docs: [{ title: 'Read me', file: 'README.md' }] },
+  files: {
+    'README.md': [
+      '<p align="center">Middle</p>',
+      '<div dir="rtl">\n\nעברית\n\n- אור\n\n</div>',
+      '| Place |\n| :-: |\n| Here, and nowhere else |\n| There |',
+    ].join('\n\n'),
+  },
+}
+
+test('a document stands as it says itself, in the middle or at the right', options, async (context) => {
+  const host = await lampHost(context, { plugins: [menorah] })
+  await install(host, '@fixtures/menorah')
+  const { page } = await open(context, host)
+  await page.goto('/plugins/@fixtures/menorah/documents')
+  /** Pixels from the edges of what it stands in to its letters. */
+  const space = async (text: string): Promise<{ left: number; right: number }> => {
+    await page.locator('.document').getByText(text, { exact: true }).waitFor()
+    return page.evaluate(`((node) => {
+      const frame = node.parentElement.getBoundingClientRect()
+      const range = document.createRange()
+      range.selectNodeContents(node)
+      const letters = range.getBoundingClientRect()
+      return { left: letters.left - frame.left, right: frame.right - letters.right }
+    })([...document.querySelectorAll('.document *')].find((one) => one.textContent === '${text}').firstChild)`)
+  }
+  for (const text of ['Middle', 'There']) {
+    const { left, right } = await space(text)
+    assert.ok(Math.abs(left - right) < 2, `${text}: ${left} pixels to the left, ${right} to the right`)
+  }
+  for (const text of ['עברית', 'אור']) {
+    const { left, right } = await space(text)
+    assert.ok(right < 2 && left > 100, `${text}: ${left} pixels to the left, ${right} to the right`)
+  }
+})
