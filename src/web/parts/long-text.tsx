@@ -7,12 +7,12 @@ const shownLength = 400
 /** What a plugin says at whatever length: its beginning, with a button for the whole, so that what stands below stays near. */
 export function LongText({ text }: { text: string }) {
   const [isWhole, setWhole] = useState(false)
-  if (text.length <= shownLength) return <>{breakable(text)}</>
   // Not within a character.
-  const beginning = [...text].slice(0, shownLength).join('').trimEnd()
+  const beginning = [...text.slice(0, 2 * shownLength)].slice(0, shownLength).join('')
+  if (beginning === text) return <bdi>{breakable(text)}</bdi>
   return (
     <>
-      {breakable(isWhole ? text : `${beginning}…`)}{' '}
+      <bdi>{breakable(isWhole ? text : `${beginning.trimEnd()}…`)}</bdi>{' '}
       <button type="button" class="small" aria-expanded={isWhole} onClick={() => setWhole(!isWhole)}>
         {isWhole ? 'Show only the beginning' : 'Show all of it'}
       </button>

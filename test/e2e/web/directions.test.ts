@@ -193,3 +193,26 @@ test('a document stands as it says itself, in the middle or at the right', optio
     assert.ok(right < 2 && left > 100, `${text}: ${left} pixels to the left, ${right} to the right`)
   }
 })
+
+test(
+  'when a plugin failed stands behind the reason, also where that runs to the left',
+  options,
+  async (context) => {
+    const host = await lampHost(context, { plugins: [menorah] })
+    await install(host, '@fixtures/menorah')
+    await host.request('POST', '/api/plugins/@fixtures/menorah/toggle', { body: { enabled: true } })
+    const { page } = await open(context, host)
+    await page.goto('/plugins/@fixtures/menorah')
+    const reason = page.getByRole('alert').getByText('אין חשמל')
+    await reason.waitFor()
+    const [when, last] = await page.evaluate<[number, number]>(`(() => {
+    const alert = document.querySelector('[role=alert] p')
+    const node = document.createTreeWalker(alert, NodeFilter.SHOW_TEXT)
+    while (node.nextNode() && !node.currentNode.data.includes('חשמל'));
+    const range = document.createRange()
+    range.selectNodeContents(node.currentNode)
+    return [alert.querySelector('time').getBoundingClientRect().left, range.getBoundingClientRect().right]
+  })()`)
+    assert.ok(when >= last, `the time begins at ${when} pixels, and the reason ends at ${last}`)
+  },
+)

@@ -87,3 +87,25 @@ for (const view of views)
       await whole.waitFor()
     },
   )
+
+/** Its reason has so many letters of two units each. */
+const smiling = (count: number): FixturePlugin => ({
+  id: `smiling${count}`,
+  lua: `Plugin:new("smiling${count}"):onInit(function() error(string.rep("😀", ${count})) end)`,
+})
+
+test('a reason is not cut where nothing would be left out', options, async (context) => {
+  const host = await lampHost(context, { plugins: [smiling(300), smiling(500)] })
+  for (const count of [300, 500]) {
+    await install(host, `@fixtures/smiling${count}`)
+    await host.request('POST', `/api/plugins/@fixtures/smiling${count}/toggle`, { body: { enabled: true } })
+  }
+  const { page } = await open(context, host)
+  for (const count of [300, 500]) {
+    await page.goto(`/plugins/@fixtures/smiling${count}`)
+    const reason = page.getByRole('alert')
+    await reason.getByText('😀').waitFor()
+    assert.equal(await reason.getByRole('button', { name: 'Show all of it' }).count(), count > 400 ? 1 : 0)
+    assert.equal((await reason.innerText()).includes('…'), count > 400)
+  }
+})
