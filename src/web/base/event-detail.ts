@@ -4,6 +4,7 @@ import { fleetDetailOf } from './fleet-words.ts'
 import { limitName, limitValue } from './limit-words.ts'
 import { permissionsInWords } from './permission-words.ts'
 import type { JournalEvent } from './types.ts'
+import { waitInWords } from './words.ts'
 
 /** What came with an event of the journal, and why it happened, in plain words. Pure. */
 
@@ -76,7 +77,7 @@ function whatFollows({ crashes, restart }: JournalEvent['data']): string {
   if (restart === undefined) return ''
   const counted = typeof crashes === 'number' && crashes > 1 ? `crash ${crashes} in a row, ` : ''
   if (restart === null) return `; ${counted}it is not started again like this`
-  return `; ${counted}it is started again after ${((restart as PendingRestart).delay / 1_000).toFixed(1)} s`
+  return `; ${counted}it is started again after ${waitInWords((restart as PendingRestart).delay)}`
 }
 
 /** A repository may publish other files under one version. */

@@ -116,6 +116,14 @@ export function dateTimeOf(at: string | number): string {
   return dateTimeFormat.format(date)
 }
 
+/** How long something waits, in milliseconds: a second or two, or hours. */
+export function waitInWords(wait: number): string {
+  const seconds = wait / 1_000
+  const minutes = seconds / 60
+  if (minutes < 2) return `${seconds.toFixed(1)} seconds`
+  return minutes < 120 ? `${Math.round(minutes)} minutes` : `${(minutes / 60).toFixed(1)} hours`
+}
+
 /** A value as one line of text. */
 export function valueText(value: unknown): string {
   if (value === null || value === undefined) return '–'

@@ -1,7 +1,7 @@
 import { isOptional, namedPlugin } from '../../schema/manifest/named-plugin.ts'
 import { absenceInWords, placementInWords } from '../base/fleet-words.ts'
 import type { Plugin } from '../base/types.ts'
-import { dateTimeOf, momentOf, stateInWords } from '../base/words.ts'
+import { dateTimeOf, momentOf, stateInWords, waitInWords } from '../base/words.ts'
 import { pluginPath } from '../base/router.ts'
 import { breakable } from '../parts/breakable.tsx'
 import { Failure, Note } from '../parts/feedback.tsx'
@@ -64,7 +64,7 @@ export function Condition({ plugin }: { plugin: Plugin }) {
       )}
       {restart === null ? null : (
         <Note>
-          It is started again by itself, {(restart.delay / 1_000).toFixed(1)} seconds after{' '}
+          It is started again by itself, {waitInWords(restart.delay)} after{' '}
           {error?.code === 'repository_unreachable' ? 'this failure' : 'the crash'} (attempt {restart.attempt}
           ).
         </Note>

@@ -111,3 +111,17 @@ test('a limit that is kept for several plugins together is told as such', option
   await page.getByRole('button', { name: 'Save the limits' }).click()
   await shared.waitFor({ state: 'detached' })
 })
+
+test('a plugin that is tried again in hours says so in hours', options, async (context) => {
+  const host = await lampHost(context)
+  await install(host, lamp)
+  const { body } = await host.request('POST', `/api/plugins/${lamp}/toggle`, { body: { enabled: true } })
+  const { page } = await open(context, host)
+  // As after a week in which its repository could not be read.
+  const error = { ...body.error, code: 'repository_unreachable' }
+  const plugin = { ...body, error, restart: { attempt: 40, delay: 21_600_000 } }
+  await page.route('**/api/plugins', (route) => route.fulfill({ json: { plugins: [plugin] } }))
+  await page.route(`**/api/plugins/${lamp}`, (route) => route.fulfill({ json: plugin }))
+  await page.goto(`/plugins/${lamp}`)
+  await page.getByText('It is started again by itself, 6.0 hours after this failure (attempt 40).').waitFor()
+})

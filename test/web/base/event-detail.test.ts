@@ -26,7 +26,7 @@ const details: [type: string, data: JournalEvent['data'], detail: string][] = [
   [
     'PluginCrashed',
     { error, crashes: 1, restart: { attempt: 1, delay: 1_012 } },
-    'out of memory; it is started again after 1.0 s',
+    'out of memory; it is started again after 1.0 seconds',
   ],
   [
     'PluginCrashed',
@@ -37,7 +37,12 @@ const details: [type: string, data: JournalEvent['data'], detail: string][] = [
   [
     'PluginLoadFailed',
     { error, restart: { attempt: 2, delay: 10_000 } },
-    'out of memory; it is started again after 10.0 s',
+    'out of memory; it is started again after 10.0 seconds',
+  ],
+  [
+    'PluginLoadFailed',
+    { error, restart: { attempt: 14, delay: 21_600_000 } },
+    'out of memory; it is started again after 6.0 hours',
   ],
   ['PluginEnabled', {}, ''],
   ['PluginEnabled', { deferred: true }, 'it starts when safe mode ends'],

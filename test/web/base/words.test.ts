@@ -11,6 +11,7 @@ import {
   readableText,
   stateInWords,
   timeOf,
+  waitInWords,
 } from '../../../src/web/base/words.ts'
 
 test('each fact that can be in the journal is called by plain words', () => {
@@ -51,6 +52,14 @@ test('a fraction has as many digits as tell something, and every other value is 
   ]
   const shown = ['0.3', '33.33333333', '230.1000061', '-0.5', '9007199254740991', '1e-7']
   assert.deepEqual(values.map(readableText), [...shown, '0.30000000000000004', '–', 'true'])
+})
+
+test('how long something waits is told in the unit in which people count it', () => {
+  const waits = [0, 1_234, 80_000, 119_900, 120_000, 160_000, 3_600_000, 7_100_000, 10_240_000, 21_600_000]
+  assert.deepEqual(waits.map(waitInWords), [
+    ...['0.0 seconds', '1.2 seconds', '80.0 seconds', '119.9 seconds'],
+    ...['2 minutes', '3 minutes', '60 minutes', '118 minutes', '2.8 hours', '6.0 hours'],
+  ])
 })
 
 test('midnight is 0 o’clock, also where the language is American English', () => {
