@@ -51,3 +51,25 @@ test(
     await until('the mark of the tag that is chosen', async () => (await tagColor()) === system)
   },
 )
+
+test(
+  'in the colours of the system the event that is looked at is marked, and arrows have a head',
+  options,
+  async (context) => {
+    const host = await hostWithLamp(context)
+    const { page } = await open(context, host)
+    await page.emulateMedia({ forcedColors: 'active' })
+    await page.goto(`/machines/plugin-lifecycle?plugin=${lamp}`)
+    await page.getByRole('list', { name: 'Sequence of events' }).locator('[aria-current]').waitFor()
+    const [current, other] = await page.evaluate<string[]>(
+      `['[aria-current]', ':not([aria-current])'].map((which) =>
+        getComputedStyle(document.querySelector('.sequence button' + which)).outlineStyle)`,
+    )
+    assert.deepEqual([current, other], ['solid', 'none'])
+    const [left, above] = await page.evaluate<string[]>(
+      `(({ borderLeftColor, borderTopColor }) => [borderLeftColor, borderTopColor])(
+        getComputedStyle(document.querySelector('.sequence .message'), '::before'))`,
+    )
+    assert.notEqual(left, above, 'the head of an arrow is no square')
+  },
+)
