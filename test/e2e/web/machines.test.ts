@@ -235,9 +235,12 @@ test('why a plugin has failed stays while something happens to another one', opt
   await install(host, '@fixtures/broken')
   await host.request('POST', '/api/plugins/@fixtures/broken/toggle')
   const { page } = await open(context, host)
+  // Until its history is there to the end, nobody can say that nothing has happened to it.
+  const history = page.waitForResponse(/\/broken\/history\?after=[1-9]/)
   await page.goto('/machines/plugin-lifecycle?plugin=@fixtures/broken')
   const reason = page.locator('.moment-words .row-error', { hasText: 'no lamp is there' })
   await reason.waitFor()
+  await (await history).finished()
   await held(page, 'GET', /\/api\/history\/\d+\/state$/)
   await host.request('POST', `/api/plugins/${lamp}/toggle`)
   const { events } = (await host.request('GET', `/api/plugins/${lamp}/history`)).body
